@@ -12,21 +12,21 @@ AUTO: Final = "auto"
 def choose(name: str, sources: list[SourceFile]) -> tuple[str, str]:
     """Return `name`, or with `AUTO` the name of the files' format, and what showed it.
 
-    Raise ImportFailed.
+    Raise ImportFailed, also if a file has another format than `name`.
     """
-    if name != AUTO:
-        return name, ""
     found: dict[str, str] = {}
     for source in sources:
         head = source.head()
-        if not head.strip():
+        if name == AUTO and not head.strip():
             raise ImportFailed(f"{source.name} contains no text.")
         seen = {
             each: reason
             for each in formats.NAMES
             if (reason := formats.load(each).recognises(source, head))
         }
-        if len(seen) != 1:
+        if name != AUTO:
+            _refuse(source, seen, name)
+        elif len(seen) != 1:
             known = ", ".join(formats.NAMES)
             raise ImportFailed(
                 f"{source.name} is not recognised. Name its format, one of: {known}."
@@ -34,7 +34,18 @@ def choose(name: str, sources: list[SourceFile]) -> tuple[str, str]:
                 else f"{source.name} could be of {' or of '.join(seen)}. Name its format."
             )
         found |= seen
+    if name != AUTO:
+        return name, ""
     if len(found) != 1:
         raise ImportFailed(f"The files are of {' and '.join(found)}. Import one after the other.")
     [(name, reason)] = found.items()
     return name, reason
+
+
+def _refuse(source: SourceFile, seen: dict[str, str], name: str) -> None:
+    """Raise ImportFailed if the file has another format than `name`."""
+    if seen and name not in seen:
+        [(other, reason), *_] = seen.items()
+        raise ImportFailed(
+            f"{source.name} is of {other}, not of {name}: {reason}. Use: commentsvc import {other}"
+        )

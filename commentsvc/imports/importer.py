@@ -170,6 +170,8 @@ def run(
             tell(line)
         if request.report_file:
             report.write(request.report_file, staging.rows(database.read), on_blog)
+        if not staging.read and not staging.other_count():
+            raise ImportFailed(f"No comments were found in {', '.join(map(str, request.files))}.")
     return number
 
 

@@ -40,7 +40,8 @@ class InvalidInput(ImportFailed):
 
 
 class ImportedPage(msgspec.Struct, frozen=True, gc=False):
-    """A page, or thread, of the source. `key` is its identifier in the comments of the source.
+    """A page, or thread, of the source. `key` is its identifier in the comments of its file,
+    or of all files if it begins with //.
 
     `site` is the name of its site, if the source knows our sites; `reactions` are the numbers of
     reactions by emoji.

@@ -183,7 +183,12 @@ def fill(folder: Path) -> None:
         samples.ARTALK: ["artrans.json"],
         samples.WALINE: ["waline.json"],
         samples.CUSDIS: ["cusdis.json"],
+        samples.VALINE: ["Comment.0.jsonl"],
+        samples.TWIKOO: ["twikoo-comment.json"],
         samples.GISCUS: ["giscus.json"],
+        samples.GITHUB: ["issues.json"],
+        samples.TAKEOUT: ["feed.atom"],
+        samples.MOVABLETYPE: ["export.txt"],
         samples.STANZA.format(parent="''", date="1367402400"): ["blog/data/comments/a/1.yml"],
         '{"pages": [{"url": "/a/", "aliases": ["/b/"]}]}': ["commentsvc.json"],
     }.items():

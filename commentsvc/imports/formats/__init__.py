@@ -19,10 +19,15 @@ NAMES: Final = (
     "stacosys",
     "artalk",
     "waline",
+    "valine",
+    "twikoo",
     "cusdis",
     "giscus",
+    "github",
     "staticman",
     "schnack",
+    "blogger",
+    "movabletype",
     "commentsvc",
 )
 

@@ -27,6 +27,7 @@ from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
 
 _LINK: Final = re.compile(r"https?://[^\s<>()\[\]\"']+")
+_ANCHOR: Final = re.compile(r"#(\w+comment-\d+)$").search
 _DEPTH: Final = 20  # levels of objects around the discussions
 _FOR, _AGAINST = "\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}"
 _EMOJI: Final = {
@@ -39,6 +40,7 @@ _EMOJI: Final = {
     "ROCKET": "\N{ROCKET}",
     "EYES": "\N{EYES}",
 }
+_REST: Final = {"THUMBS_UP": "+1", "THUMBS_DOWN": "-1"}  # names in the other interface of GitHub
 _HIDDEN: Final[dict[str, ImportStatus]] = {"spam": "spam", "abuse": "spam", "off_topic": "pending"}
 
 
@@ -50,7 +52,7 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
-    parser = _DiscussionParser(options)
+    parser = DiscussionParser(options)
     for answer in json_files.documents(source, options.skip):
         for found in _found(answer, 0):
             yield from parser.replies(found) if "discussion" in found.fields else parser.page(found)
@@ -89,8 +91,11 @@ class _Connection:
         return self.total <= len(self.ids) and not self.has_next
 
 
-class _DiscussionParser:
-    """Makes records of discussions and comments."""
+class DiscussionParser:
+    """Makes records of discussions and comments, in the names of either interface of GitHub."""
+
+    noun = "discussion"
+    anchor = "discussioncomment-"
 
     def __init__(self, options: ParseOptions) -> None:
         self._options = options
@@ -101,7 +106,7 @@ class _DiscussionParser:
         """Yield the page and the comments of a discussion."""
         key, position = yield from self._page(discussion)
         for comment in self._nodes(discussion, "comments", position):
-            yield _comment(comment, key, "", position)
+            yield self.comment(comment, key, "", position)
             yield from self._replies(comment, key, position)
 
     def replies(self, comment: Value) -> Records:
@@ -112,21 +117,34 @@ class _DiscussionParser:
     def _page(self, discussion: Value) -> Generator[ImportedPage, None, tuple[str, str]]:
         """Yield the page of a discussion; return its key and position."""
         self._number += 1
-        position = f"discussion {discussion.text('number') or self._number}"
-        key = discussion.text("id", "number") or str(self._number)
+        position = f"{self.noun} {discussion.text('number') or self._number}"
+        key = self.key(discussion) or str(self._number)
         yield ImportedPage(
             key,
-            _url(discussion),
+            self.address(discussion),
             position,
             discussion.text("title"),
-            discussion.flag("locked") or discussion.flag("closed"),
+            self.is_closed(discussion),
             reactions=_reactions(discussion),
         )
         return key, position
 
+    def key(self, discussion: Value) -> str:
+        """Return what identifies a discussion in the file."""
+        return discussion.text("id", "number")
+
+    def address(self, discussion: Value) -> str:
+        """Return the URL of the page that giscus made the discussion for."""
+        links = _LINK.findall(discussion.text("body"))
+        return links[-1].rstrip(".") if links else discussion.text("title")
+
+    def is_closed(self, discussion: Value) -> bool:
+        """Return whether nobody can comment there any more."""
+        return discussion.flag("locked") or discussion.flag("closed")
+
     def _replies(self, comment: Value, key: str, position: str) -> Records:
         for reply in self._nodes(comment, "replies", _position(comment, position)):
-            yield _comment(reply, key, _id(comment), position)
+            yield self.comment(reply, key, _id(comment), position)
 
     def _nodes(self, value: Value, name: str, position: str) -> list[Value]:
         """Return the objects of a connection: its nodes, its edges' nodes, or an array."""
@@ -143,6 +161,48 @@ class _DiscussionParser:
         seen.ids.update(_id(each) or str(number) for number, each in enumerate(found))
         seen.total, seen.has_next = total, has_next
         return found
+
+    def comment(self, comment: Value, page: str, parent: str, position: str) -> ImportedComment:
+        """Return a comment of the discussion `page`."""
+        number, date = _id(comment), comment.text("createdAt", "created_at")
+        author = Value(comment.object("author").fields or comment.object("user").fields)
+        edited, changed = comment.text("lastEditedAt"), comment.text("updated_at")
+        if changed != date:
+            edited = edited or changed
+        deleted = bool(comment.text("deletedAt"))
+        is_hidden = comment.flag("isMinimized")
+        reason = comment.text("minimizedReason").lower().replace("-", "_")  # the API writes both
+        body = comment.text("body")
+        anchor, reactions = comment.text("databaseId", "id"), _reactions(comment)
+        link = _ANCHOR(comment.text("html_url", "url"))
+        return ImportedComment(
+            position=_position(comment, position),
+            page=page,
+            id=number,
+            parent=parent,
+            identity=f"{number} {date}",
+            created=dates.moment(date),
+            text=body or comment.text("bodyHTML"),
+            markup="markdown" if body else "html",
+            author=author.text("login", "name"),
+            site=author.text("html_url", "url"),
+            status="deleted"
+            if deleted
+            else _HIDDEN.get(reason, "approved")
+            if is_hidden
+            else "approved",
+            edited=dates.moment(edited) if edited else None,
+            votes=max(
+                comment.number("upvoteCount"), reactions.get(_FOR, 0)
+            )  # often the same readers
+            - reactions.get(_AGAINST, 0),
+            drop="it was deleted at GitHub" if deleted else "",
+            anchor=link[1] if link else f"{self.anchor}{anchor}" if anchor.isdecimal() else "",
+            account=author.text("login"),
+            is_admin=comment.text("authorAssociation", "author_association") == "OWNER",
+            is_pinned=comment.flag("isAnswer"),
+            note=_left(reactions),
+        )
 
     def close(self) -> None:
         """Tell for the report of what GitHub has more than the file."""
@@ -162,13 +222,11 @@ def _reactions(value: Value) -> dict[str, int]:
         emoji = _EMOJI.get(group.text("content"), "")
         if emoji and (number := Value(readers).number("totalCount")) > 0:
             found[emoji] = number
+    counts = value.object("reactions")
+    for name, emoji in _EMOJI.items() if counts.fields else ():
+        if (number := counts.number(_REST.get(name, name.lower()))) > 0:
+            found[emoji] = number
     return found
-
-
-def _url(discussion: Value) -> str:
-    """Return the URL of the page that giscus made the discussion for."""
-    links = _LINK.findall(discussion.text("body"))
-    return links[-1].rstrip(".") if links else discussion.text("title")
 
 
 def _id(comment: Value) -> str:
@@ -185,39 +243,3 @@ def _left(reactions: Mapping[str, int]) -> str:
         f"{emoji} {number}" for emoji, number in reactions.items() if emoji not in (_FOR, _AGAINST)
     )
     return f"its reactions {left} are left out: comments have votes here" if left else ""
-
-
-def _comment(comment: Value, page: str, parent: str, position: str) -> ImportedComment:
-    number, date = _id(comment), comment.text("createdAt")
-    author, edited = comment.object("author"), comment.text("lastEditedAt")
-    deleted = bool(comment.text("deletedAt"))
-    is_hidden = comment.flag("isMinimized")
-    reason = comment.text("minimizedReason").lower().replace("-", "_")  # the API writes both
-    body = comment.text("body")
-    anchor, reactions = comment.text("databaseId"), _reactions(comment)
-    return ImportedComment(
-        position=_position(comment, position),
-        page=page,
-        id=number,
-        parent=parent,
-        identity=f"{number} {date}",
-        created=dates.moment(date),
-        text=body or comment.text("bodyHTML"),
-        markup="markdown" if body else "html",
-        author=author.text("login", "name"),
-        site=author.text("url"),
-        status="deleted"
-        if deleted
-        else _HIDDEN.get(reason, "approved")
-        if is_hidden
-        else "approved",
-        edited=dates.moment(edited) if edited else None,
-        votes=max(comment.number("upvoteCount"), reactions.get(_FOR, 0))  # often the same readers
-        - reactions.get(_AGAINST, 0),
-        drop="it was deleted at GitHub" if deleted else "",
-        anchor=f"discussioncomment-{anchor}" if anchor else "",
-        account=author.text("login"),
-        is_admin=comment.text("authorAssociation") == "OWNER",
-        is_pinned=comment.flag("isAnswer"),
-        note=_left(reactions),
-    )

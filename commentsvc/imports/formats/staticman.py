@@ -63,7 +63,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
     path = PurePath(source.relative)
     if path.suffix not in _ENDINGS or source.packed != source.is_member:
         return ""
-    if head.lstrip().startswith(b"["):  # several comments are of another system
+    if head.lstrip().startswith(b"[") or _has_several(head):  # as files of other systems
         return ""
     is_front_matter = head.startswith((b"---", b"+++"))
     has_text = is_front_matter or any(text.encode() in head for text in _TEXTS)
@@ -74,6 +74,15 @@ def recognises(source: SourceFile, head: bytes) -> str:
     if _DIGEST(path.stem):
         return "the digest that is its name"
     return "its name and fields" if _FILE(path.stem) and _FIELDS.search(head) else ""
+
+
+def _has_several(head: bytes) -> bool:
+    """Return whether a file has several JSON objects, or one in which others are."""
+    try:
+        found = json.loads(head)
+    except (ValueError, RecursionError) as error:
+        return "Extra data" in str(error)
+    return isinstance(found, dict) and any(isinstance(each, list) for each in found.values())
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:

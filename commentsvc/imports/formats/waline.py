@@ -37,7 +37,6 @@ _STATUSES: Final[dict[str, ImportStatus]] = {
 _COMMENTS: Final = "Comment"  # the table
 _OURS: Final = ("comment", "nick", "url", "insertedat")
 _STREAM: Final = b"#filetype:JSON-streaming"  # the first line of LeanCloud's files
-_INNER: Final = ("iso", "objectId", "$date", "$oid", "$numberLong")
 _ADMIN: Final = "administrator"  # the type of a user
 _NULLS: Final = ("NULL", "\\N")  # as programs of MySQL write them between commas or tabs
 _ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\"}  # between tabs
@@ -50,18 +49,19 @@ def recognises(source: SourceFile, head: bytes) -> str:
         with sqlite_files.opened(source) as database:
             table = _table(database, _COMMENTS)
             return f"its table {table}" if table else ""
-    if _has_type(head):
+    if has_type(head):
         return "its type"
     lower = head.lower()  # as the names in PostgreSQL are
     is_json = head.lstrip()[:1] in (b"{", b"[", b"#") and all(
-        f'"{name}"'.encode() in lower for name in _OURS
+        f'"{name}"'.encode() in lower for name in (*_OURS, "status")
     )
     names = lower.partition(b"\n")[0].decode("utf-8-sig", "replace")
     is_table = {*_OURS} <= {name.strip('" ') for name in names.strip().split(_delimiter(names))}
     return "the names of its fields" if is_json or is_table else ""
 
 
-def _has_type(head: bytes) -> bool:
+def has_type(head: bytes) -> bool:
+    """Return whether a file says that it is an export of Waline."""
     return b'"type":"waline"' in head.lstrip()[:500].replace(b" ", b"")
 
 
@@ -82,7 +82,7 @@ def _delimiter(names: str) -> str:
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
-    version = json_files.first_number(source, "version") if _has_type(source.head()) else 0
+    version = json_files.first_number(source, "version") if has_type(source.head()) else 0
     if version > VERSION:
         raise ImportFailed(
             f"{source.name} is of a newer Waline (version {version} of the export; known is"
@@ -168,9 +168,10 @@ def _cell(text: object, has_escapes: bool) -> object:
 def _comment(
     comment: Value, url: str, position: str, options: ParseOptions, *, is_admin: bool
 ) -> ImportedComment:
-    number = _text(comment, "objectId", "objectid", "id", "_id")
-    date = _text(comment, "insertedAt", "insertedat", "createdAt", "createdat")
-    parent = _text(comment, "pid") or _text(comment, "rid")
+    number = comment.wrapped("objectId", "objectid", "id", "_id")
+    date = comment.wrapped("insertedAt", "insertedat", "createdAt", "createdat")
+    parent = comment.wrapped("pid", "rid")
+    is_spam = comment.flag("isSpam")  # in comments that Valine has stored
     return ImportedComment(
         position=position,
         page=url,
@@ -179,24 +180,13 @@ def _comment(
         identity=f"{number} {date}",
         created=dates.moment(date, options.zone),
         text=comment.text("comment"),
-        markup="markdown",
+        markup="markdown" if "status" in comment.fields else "html",
         author=comment.text("nick"),
         email=comment.text("mail"),
         site=comment.text("link"),
-        status=_STATUSES.get(comment.text("status"), "pending"),
+        status="spam" if is_spam else _STATUSES.get(comment.text("status"), "pending"),
         votes=comment.number("like"),
         anchor=number,
         is_admin=is_admin,
         is_pinned=comment.flag("sticky"),
     )
-
-
-def _text(value: Value, *names: str) -> str:
-    """Return a field, which is a text or an object of LeanCloud or MongoDB."""
-    for name in names:
-        if text := value.text(name):
-            return text
-        inner = value.object(name)
-        if inner.fields and (text := inner.text(*_INNER) or _text(inner, "$date")):
-            return text
-    return ""

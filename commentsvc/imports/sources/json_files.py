@@ -32,6 +32,8 @@ BIGGEST: Final = 2**31  # of counts such as votes
 
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _OTHERS: Final = bytes(set(range(256)) - set(_STEPS))
+# Where LeanCloud's and MongoDB's exports have the value of an object that stands for one.
+_INNER: Final = ("iso", "objectId", "$oid", "$date", "$numberLong", "$numberInt", "$numberDouble")
 # NUL and half a character, which JSON can only escape and databases refuse.
 _NOT_STORED: Final = re.compile(r"[\x00\ud800-\udfff]")
 _LONG_NUMBER: Final = re.compile(rb"\d{%d}" % DIGITS)
@@ -58,6 +60,14 @@ class Value:
                 return value if is_plain else _NOT_STORED.sub("\ufffd", value)
             if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
                 return str(value)
+        return ""
+
+    def wrapped(self, *names: str) -> str:
+        """Return the first non-empty field of `names`, which may be an object of a database."""
+        for name in names:
+            inner = self.object(name)
+            if text := self.text(name) or (inner.wrapped(*_INNER) if inner.fields else ""):
+                return text
         return ""
 
     def number(self, name: str) -> int:

@@ -83,7 +83,8 @@ class StagingWriter:
         self._run("INSERT INTO other (file, line, site) VALUES (?, ?, ?)", row)
 
     def _thread(self, key: str) -> int:
-        return self._threads.setdefault((self._file, key), len(self._threads) + 1)
+        file = 0 if key.startswith("//") else self._file
+        return self._threads.setdefault((file, key), len(self._threads) + 1)
 
     def _add_comment(self, comment: ImportedComment) -> None:
         self.comments += 1

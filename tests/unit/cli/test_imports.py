@@ -311,3 +311,19 @@ def test_what_root_imports_belongs_to_the_owner_of_the_folder(
     owners = {path.name: path.stat().st_uid for path in data.iterdir()}
     assert {"comments.sqlite3", "lock"} <= owners.keys()
     assert set(owners.values()) == {10_001}, owners
+
+
+def test_a_file_without_comments_is_a_failure(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "blog.xml"
+    path.write_text(DISQUS.partition("<post ")[0] + "</disqus>")
+    for words in (["auto", path], ["disqus", path, "--dry-run"]):
+        result = run(*words)
+        assert result.exit_code == 1
+        assert f"No comments were found in {path}." in result.output
+
+
+def test_a_file_of_another_system_is_refused_with_the_right_name(run: Run, disqus: Path) -> None:
+    result = run("waline", disqus)
+    assert result.exit_code == 1
+    assert "disqus.xml is of disqus, not of waline: its XML namespace. " in result.output
+    assert "Use: commentsvc import disqus" in result.output

@@ -444,3 +444,318 @@ message: |-
   *two*
 date: {date}
 """
+
+TWIKOO = json.dumps(
+    [
+        {
+            "_id": "t1",
+            "uid": "u1",
+            "nick": "Ann",
+            "mail": "ann@blog.example",
+            "mailMd5": "0123456789abcdef0123456789abcdef",
+            "link": "https://ann.example",
+            "ua": "Mozilla/5.0",
+            "ip": "192.0.2.1",
+            "master": True,
+            "url": "/posts/%E8%B8%A9/",
+            "href": "https://blog.example/posts/%E8%B8%A9/?from=feed#t0",
+            "comment": "<p>One<br>two &amp; <strong>three</strong></p>",
+            "pid": None,
+            "rid": None,
+            "isSpam": False,
+            "created": 1367402400000,
+            "updated": 1367402400000,
+            "like": ["u2", "u3"],
+            "top": True,
+        },
+        {
+            "_id": {"$oid": "t2"},
+            "nick": "Bob",
+            "mail": "",
+            "mailMd5": "0123456789ABCDEF0123456789ABCDEF",
+            "link": "",
+            "master": False,
+            "url": "/posts/%E8%B8%A9/",
+            "href": "http://localhost:4000/",
+            "comment": "<p>Two</p>",
+            "pid": "t1",
+            "rid": "t1",
+            "isSpam": True,
+            "created": {"$numberLong": "1367402401000"},
+            "updated": 1367402401000,
+        },
+    ]
+)
+
+VALINE = json.dumps(
+    {
+        "results": [
+            {
+                "nick": "Ann",
+                "mail": "ann@blog.example",
+                "link": "https://ann.example",
+                "ua": "Mozilla/5.0",
+                "ip": "192.0.2.1",
+                "QQAvatar": "",
+                "url": "/a/",
+                "comment": "<p>One <em>two</em></p>\n",
+                "insertedAt": {"__type": "Date", "iso": "2013-05-01T10:00:00.000Z"},
+                "ACL": {"*": {"read": True}},
+                "objectId": "v1",
+                "createdAt": "2014-05-01T10:00:00.000Z",
+                "updatedAt": "2014-05-01T10:00:00.000Z",
+            },
+            {
+                "nick": "Anonymous",
+                "mail": "",
+                "link": "",
+                "url": "/a/",
+                "pid": "v1",
+                "rid": "v1",
+                "isSpam": True,
+                "comment": '<a class="at" href="#v1">@Ann</a> , <p>Two</p>',
+                "objectId": "v2",
+                "createdAt": "2013-05-01T10:00:01.000Z",
+            },
+        ]
+    }
+)
+
+GITHUB = json.dumps(
+    {
+        "data": {
+            "repository": {
+                "issue": {
+                    "id": "I_7",
+                    "number": 7,
+                    "title": "posts/a/",
+                    "url": "https://github.com/ann/blog/issues/7",
+                    "body": "# posts/a/\n\nAbout https://other.example/x.\n\n"
+                    "[https://blog.example/posts/a/](https://blog.example/posts/a/)",
+                    "locked": True,
+                    "closed": True,
+                    "labels": {"nodes": [{"name": "comments"}]},
+                    "comments": {
+                        "totalCount": 2,
+                        "nodes": [
+                            {
+                                "id": "IC_101",
+                                "databaseId": 101,
+                                "url": "https://github.com/ann/blog/issues/7#issuecomment-101",
+                                "author": {"login": "ann", "url": "https://github.com/ann"},
+                                "authorAssociation": "OWNER",
+                                "body": "> said\n\nOne",
+                                "createdAt": "2013-05-01T10:00:00Z",
+                                "lastEditedAt": "2013-05-01T10:00:09Z",
+                                "isMinimized": False,
+                                "reactionGroups": [
+                                    {"content": "THUMBS_UP", "reactors": {"totalCount": 3}},
+                                    {"content": "THUMBS_DOWN", "reactors": {"totalCount": 1}},
+                                    {"content": "HEART", "reactors": {"totalCount": 0}},
+                                ],
+                            },
+                            {
+                                "id": "IC_102",
+                                "databaseId": 102,
+                                "author": None,
+                                "body": "Two",
+                                "createdAt": "2013-05-01T10:00:01Z",
+                                "isMinimized": True,
+                                "minimizedReason": "SPAM",
+                            },
+                        ],
+                    },
+                }
+            }
+        }
+    }
+)
+
+GITHUB_ISSUES = [
+    {
+        "url": "https://api.github.com/repos/ann/blog/issues/7",
+        "comments_url": "https://api.github.com/repos/ann/blog/issues/7/comments",
+        "html_url": "https://github.com/ann/blog/issues/7",
+        "id": 7007,
+        "node_id": "I_7",
+        "number": 7,
+        "title": "A | Ann's blog",
+        "user": {"login": "ann", "html_url": "https://github.com/ann"},
+        "labels": [{"id": 1, "name": "Gitalk"}, {"id": 2, "name": "/posts/a/"}],
+        "state": "open",
+        "locked": False,
+        "comments": 2,
+        "body": "https://blog.example/posts/a/ \n\n About https://other.example/x.",
+        "reactions": {"total_count": 0},
+    },
+    {
+        "url": "https://api.github.com/repos/ann/blog/issues/8",
+        "comments_url": "https://api.github.com/repos/ann/blog/issues/8/comments",
+        "html_url": "https://github.com/ann/blog/pull/8",
+        "number": 8,
+        "title": "change/x",
+        "pull_request": {"url": "https://api.github.com/repos/ann/blog/pulls/8"},
+        "body": "https://blog.example/not-this/",
+    },
+]
+GITHUB_COMMENTS = [
+    {
+        "url": "https://api.github.com/repos/ann/blog/issues/comments/101",
+        "html_url": "https://github.com/ann/blog/issues/7#issuecomment-101",
+        "issue_url": "https://api.github.com/repos/ann/blog/issues/7",
+        "id": 101,
+        "node_id": "IC_101",
+        "user": {"login": "ann", "html_url": "https://github.com/ann", "url": "https://api.x"},
+        "created_at": "2013-05-01T10:00:00Z",
+        "updated_at": "2013-05-01T10:00:09Z",
+        "author_association": "OWNER",
+        "body": "> said\n\nOne",
+        "reactions": {"total_count": 5, "+1": 3, "-1": 1, "laugh": 0, "heart": 1},
+    },
+    {
+        "url": "https://api.github.com/repos/ann/blog/issues/comments/102",
+        "html_url": "https://github.com/ann/blog/issues/7#issuecomment-102",
+        "issue_url": "https://api.github.com/repos/ann/blog/issues/7",
+        "id": 102,
+        "user": None,
+        "created_at": "2013-05-01T10:00:01Z",
+        "updated_at": "2013-05-01T10:00:01Z",
+        "author_association": "NONE",
+        "body": "Two",
+    },
+    {
+        "html_url": "https://github.com/ann/blog/pull/8#issuecomment-103",
+        "issue_url": "https://api.github.com/repos/ann/blog/issues/8",
+        "id": 103,
+        "user": {"login": "ci[bot]"},
+        "created_at": "2013-05-01T10:00:02Z",
+        "body": "Tests pass.",
+    },
+]
+
+BLOGGER = """<?xml version='1.0' encoding='UTF-8'?>
+<feed xmlns='http://www.w3.org/2005/Atom' xmlns:gd='http://schemas.google.com/g/2005'
+ xmlns:thr='http://purl.org/syndication/thread/1.0' xmlns:app='http://purl.org/atom/app#'>
+<id>tag:blogger.com,1999:blog-5.archive</id><title type='text'>B</title>
+<entry><id>tag:blogger.com,1999:blog-5.template</id>
+<category scheme='http://schemas.google.com/g/2005#kind'
+ term='http://schemas.google.com/blogger/2008/kind#template'/><content>t</content></entry>
+<entry><id>tag:blogger.com,1999:blog-5.post-70</id><published>2013-05-01T10:00:00.000+02:00</published>
+<category scheme='http://schemas.google.com/g/2005#kind'
+ term='http://schemas.google.com/blogger/2008/kind#post'/>
+<category scheme='http://www.blogger.com/atom/ns#' term='a label'/>
+<title type='text'>A &amp; B</title>
+<content type='html'>&lt;p&gt;post&lt;/p&gt;</content>
+<link rel='replies' type='text/html' href='http://blog.example/2013/05/a.html#comment-form'/>
+<link rel='alternate' type='text/html' href='http://blog.example/2013/05/a.html' title='A'/>
+<link rel='self' href='http://www.blogger.com/feeds/5/posts/default/70'/></entry>
+<entry><id>tag:blogger.com,1999:blog-5.post-102</id><published>2013-05-01T12:00:01.000+02:00</published>
+<category scheme='http://schemas.google.com/g/2005#kind'
+ term='http://schemas.google.com/blogger/2008/kind#comment'/><title type='text'>Two...</title>
+<content type='html'>Two&lt;br /&gt;&#13;
+b &lt;a href="https://x.example/" rel="nofollow"&gt;x&lt;/a&gt;</content>
+<link rel='related' href='http://www.blogger.com/feeds/5/70/comments/default/101'/>
+<link rel='alternate' type='text/html' href='http://blog.example/2013/05/a.html?showComment=1#c102'/>
+<author><name>Bob</name><uri>http://www.blogger.com/profile/9</uri>
+<email>noreply@blogger.com</email></author>
+<thr:in-reply-to href='http://blog.example/2013/05/a.html'
+ ref='tag:blogger.com,1999:blog-5.post-70' type='text/html'/></entry>
+<entry><id>tag:blogger.com,1999:blog-5.post-101</id><published>2013-05-01T12:00:00.000+02:00</published>
+<category scheme='http://schemas.google.com/g/2005#kind'
+ term='http://schemas.google.com/blogger/2008/kind#comment'/>
+<content type='html'>This comment has been removed by the author.</content>
+<author><name>Ann</name></author><thr:in-reply-to ref='tag:blogger.com,1999:blog-5.post-70'/>
+<gd:extendedProperty name='blogger.contentRemoved' value='true'/></entry>
+</feed>
+"""
+
+TAKEOUT = """<?xml version='1.0' encoding='utf-8'?>
+<feed xmlns='http://www.w3.org/2005/Atom' xmlns:blogger='http://schemas.google.com/blogger/2018'>
+<id>tag:blogger.com,1999:blog-5</id><title>B</title>
+<entry><id>tag:blogger.com,1999:blog-5.post-102</id>
+<blogger:parent>tag:blogger.com,1999:blog-5.post-70</blogger:parent>
+<blogger:inReplyTo>tag:blogger.com,1999:blog-5.post-101</blogger:inReplyTo>
+<blogger:type>COMMENT</blogger:type><blogger:status>LIVE</blogger:status>
+<author><name>Bob</name><uri>http://www.blogger.com/profile/9</uri>
+<blogger:type>BLOGGER</blogger:type></author>
+<title/><content type='html'>Two&lt;br&gt;b &lt;a href="https://x.example/"&gt;x&lt;/a&gt;</content>
+<published>2013-05-01T10:00:01Z</published><blogger:trashed/></entry>
+<entry><id>tag:blogger.com,1999:blog-5.post-101</id>
+<blogger:parent>tag:blogger.com,1999:blog-5.post-70</blogger:parent><blogger:inReplyTo/>
+<blogger:type>COMMENT</blogger:type><blogger:status>EMPTIED</blogger:status>
+<author><name>Ann</name><uri/><blogger:type>ANONYMOUS</blogger:type></author>
+<content type='html'/><published>2013-05-01T10:00:00Z</published><blogger:trashed/></entry>
+<entry><id>tag:blogger.com,1999:blog-5.post-103</id>
+<blogger:parent>tag:blogger.com,1999:blog-5.post-70</blogger:parent><blogger:inReplyTo/>
+<blogger:type>COMMENT</blogger:type><blogger:status>SPAM_REPORTED</blogger:status>
+<author><name>Eve</name></author><content type='html'>Buy</content>
+<published>2013-05-01T10:00:02Z</published></entry>
+<entry><id>tag:blogger.com,1999:blog-5.post-70</id><blogger:type>POST</blogger:type>
+<blogger:status>LIVE</blogger:status><title>A &amp; B</title>
+<content type='html'>&lt;p&gt;post&lt;/p&gt;</content>
+<published>2013-05-01T08:00:00Z</published>
+<blogger:filename>/2013/05/a.html</blogger:filename></entry>
+</feed>
+"""
+
+MOVABLETYPE = """AUTHOR: ann
+TITLE: A & B: Hello
+BASENAME: a_b_hello
+STATUS: Publish
+ALLOW COMMENTS: 1
+CONVERT BREAKS: __default__
+DATE: 05/01/2013 08:00:00 AM
+-----
+BODY:
+COMMENT: this is the post
+-----
+EXTENDED BODY:
+
+-----
+KEYWORDS:
+
+-----
+COMMENT:
+AUTHOR: Bob
+EMAIL: bob@blog.example
+IP: 192.0.2.1
+URL: https://bob.example/
+DATE: 05/01/2013 12:00:00 PM
+One
+two
+
+-----
+URL: three
+-----
+COMMENT:
+AUTHOR: Cyd
+EMAIL:
+URL:
+SECRET: 1
+PASS: x
+DATE: 05/01/2013 13:00:00
+Hidden
+-----
+PING:
+TITLE: A ping
+URL: https://ping.example/
+DATE: 05/02/2013 12:00:00 AM
+Not a comment
+-----
+--------
+AUTHOR: ann
+TITLE: Second one
+UNIQUE URL: https://blog.example/second/
+ALLOW COMMENTS: 2
+DATE: 12/31/2013 11:59:59 PM
+-----
+BODY:
+x
+-----
+COMMENT:
+AUTHOR: Dee
+DATE: 01/01/2014 12:00:01 AM
+Last
+-----
+--------
+"""

@@ -8,6 +8,7 @@ import pytest
 import commentsvc.imports.formats
 from commentsvc.imports import formats
 from commentsvc.imports.formats import Format
+from commentsvc.imports.records import ImportFailed
 from tests.unit.imports import import_samples as samples
 from tests.unit.imports.test_detect import SCHNACK, STACOSYS, database
 
@@ -24,8 +25,13 @@ FILES = {
     "stacosys": ("db.sqlite", STACOSYS.format(more="", value="")),
     "artalk": ("artrans.json", samples.ARTALK),
     "waline": ("waline.json", samples.WALINE),
+    "valine": ("valine.json", samples.VALINE),
+    "twikoo": ("twikoo.json", samples.TWIKOO),
     "cusdis": ("cusdis.json", samples.CUSDIS),
     "giscus": ("giscus.json", samples.GISCUS),
+    "github": ("issues.json", samples.GITHUB),
+    "blogger": ("blog.xml", samples.BLOGGER),
+    "movabletype": ("export.txt", samples.MOVABLETYPE),
     "staticman": (
         "comments/a/entry1367402400.yml",
         samples.STANZA.format(parent="a", date="1367402400"),
@@ -54,9 +60,25 @@ def test_a_format_is_recognised_read_and_described(tmp_path: Path, name: str) ->
         found = signature(getattr(module, function)).parameters.values()
         assert [each.annotation for each in found] == [each.annotation for each in wanted]
     assert f"\ncommentsvc import {name} " in MANUAL.read_text(), "its chapter has an example"
-    file, text = FILES[name]
-    path = tmp_path / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    database(path, text) if name in SQL else path.write_text(text)
+    path = written(tmp_path, name)
     assert samples.comments(samples.parsed(path)), f"auto finds {name}"
     assert samples.parsed(path) == samples.parsed(path, name)
+
+
+@pytest.mark.parametrize("name", formats.NAMES)
+def test_a_file_is_refused_by_all_other_formats_with_the_right_name(
+    tmp_path: Path, name: str
+) -> None:
+    path = written(tmp_path, name)
+    for other in set(formats.NAMES) - {name}:
+        with pytest.raises(ImportFailed, match=f"is of {name}, not of {other}: .*import {name}$"):
+            samples.parsed(path, other)
+
+
+def written(folder: Path, name: str) -> Path:
+    """Return the file of a format."""
+    file, text = FILES[name]
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    database(path, text) if name in SQL else path.write_text(text)
+    return path

@@ -1,0 +1,96 @@
+"""GitHub issues: the comments of utterances and Gitalk, one issue for each page.
+
+The file is what `gh api` writes, for either interface: GraphQL's issues with their comments, or
+REST's lists of issues and of comments, one after the other. See `giscus` for the rest.
+
+utterances ends the text of an issue with a link to the page, Gitalk begins it with the address;
+otherwise a title or label without a space is the page's path. Other issues are left out.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from commentsvc.imports.formats.giscus import DiscussionParser
+from commentsvc.imports.records import ParseOptions, Records
+from commentsvc.imports.sources import json_files
+from commentsvc.imports.sources.files import SourceFile
+from commentsvc.imports.sources.json_files import Value
+
+_DEPTH: Final = 20  # levels of objects around the issues
+_URL: Final = r"(https?://[^\s<>()\[\]\"']+)"
+_FIRST: Final = re.compile(rf"\s*<?{_URL}").match
+_LAST: Final = re.compile(rf"(?:^|[\s(<\[]){_URL}[)>\]]?\s*\Z").search
+_ISSUE: Final = re.compile(r"([^/]+/[^/]+/(?:issues|pull)/\d+)(?:$|#)").search
+_OF_REST: Final = (b'"issue_url"', b'"comments_url"')
+_OF_GRAPHQL: Final = re.compile(
+    rb'"issues?"\s*:|"(?:html_)?url"\s*:\s*"https://[^"]+/issues/\d+'
+).search
+
+
+def recognises(_source: SourceFile, head: bytes) -> str:
+    """Return what shows that the file has issues; "" if it has none."""
+    if head.lstrip()[:1] not in (b"{", b"[") or b'"body"' not in head or b'"discussion' in head:
+        return ""
+    is_graphql = b'"comments"' in head and _OF_GRAPHQL(head)
+    return "its issues" if is_graphql or any(name in head for name in _OF_REST) else ""
+
+
+def parse(source: SourceFile, options: ParseOptions) -> Records:
+    """Return the pages and comments of `source`. Raise ImportFailed."""
+    parser = _IssueParser(options)
+    for value in _values(source, options):
+        for found in _found(value, 0):
+            if "issue_url" in found.fields:
+                key = parser.key(Value({"url": found.text("issue_url")}))
+                position = f"comment {found.text('id')}"
+                yield parser.comment(found, key, "", position)
+            elif not found.object("pull_request").fields:
+                yield from parser.page(found)
+    parser.close()
+
+
+def _values(source: SourceFile, options: ParseOptions) -> Iterator[Any]:  # Any: JSON
+    """Yield the values of the file; lists of REST, which are long, object by object."""
+    head = source.head().lstrip()
+    if any(name in head for name in _OF_REST) and head[1:].lstrip().startswith(b"{"):
+        return (value.fields for value in json_files.items(source, "item", options.skip))
+    return json_files.documents(source, options.skip)
+
+
+def _found(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
+    """Yield the issues and the comments of REST in `value`."""
+    if isinstance(value, dict) and ("issue_url" in value or {"title", "number"} <= value.keys()):
+        yield Value(value)
+    elif isinstance(value, dict | list) and depth < _DEPTH:
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _found(each, depth + 1)
+
+
+def _labels(issue: Value) -> list[Value]:
+    return issue.objects("labels") or issue.object("labels").objects("nodes")
+
+
+class _IssueParser(DiscussionParser):
+    """Makes records of issues and their comments."""
+
+    noun = "issue"
+    anchor = "issuecomment-"
+
+    def key(self, issue: Value) -> str:
+        match = _ISSUE(issue.text("html_url", "url"))
+        return f"//github.com/{match[1]}" if match else issue.text("id", "number")
+
+    def address(self, issue: Value) -> str:
+        body = issue.text("body")
+        if link := _FIRST(body) or _LAST(body):
+            return link[1].rstrip(".,")
+        labels = [label.text("name") for label in _labels(issue)]
+        names = (issue.text("title"), *(name for name in labels if "/" in name))
+        name = next((name for name in names if name and not re.search(r"\s", name)), "")
+        if not name or "://" in name:
+            return name
+        return "/" if name == "index" else f"/{name.lstrip('/')}"
+
+    def is_closed(self, issue: Value) -> bool:
+        return issue.flag("locked")  # people can go on in one that is closed

@@ -1,0 +1,84 @@
+"""GitHub issues as utterances and Gitalk make them, from both interfaces of GitHub."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commentsvc.imports.formats import github
+from commentsvc.imports.sources.json_files import Value
+from tests.unit.imports.import_samples import (
+    GITHUB,
+    GITHUB_COMMENTS,
+    GITHUB_ISSUES,
+    comments,
+    pages,
+    parsed,
+)
+from tests.unit.imports.test_detect import MAY_2013, brief, written
+
+KEY = "//github.com/ann/blog/issues/7"
+LISTED = json.loads(GITHUB)["data"]["repository"]["issue"]
+LISTED["comments"] = LISTED["comments"]["nodes"]
+REST = [
+    json.dumps(GITHUB_ISSUES) + json.dumps(GITHUB_COMMENTS),
+    json.dumps(GITHUB_COMMENTS, indent=2) + "\n" + json.dumps(GITHUB_ISSUES, indent=2),
+    json.dumps(GITHUB_ISSUES + GITHUB_COMMENTS),
+    json.dumps([GITHUB_ISSUES, GITHUB_COMMENTS]),
+]
+
+
+@pytest.mark.parametrize("text", [GITHUB, GITHUB * 2, json.dumps([LISTED]), *REST])
+def test_issues_are_read_from_both_interfaces(tmp_path: Path, text: str) -> None:
+    records = parsed(written(tmp_path, "issues.json", text))
+    assert {page.url for page in pages(records)} == {"https://blog.example/posts/a/"}
+    assert {page.closed for page in pages(records)} == {text not in REST}
+    first, second, *others = comments(records)
+    assert {each.page for each in others} <= {KEY, "//github.com/ann/blog/issues/8"}
+    assert (first.page, second.page) == (KEY, KEY)
+    assert (first.author, first.account, second.author) == ("ann", "ann", "")
+    assert first.site == "https://github.com/ann"
+    assert first.text == "> said\n\nOne"
+    assert (first.created, first.edited) == (MAY_2013, MAY_2013 + 9_000)
+    assert (second.created, second.edited) == (MAY_2013 + 1_000, None)
+    assert (first.anchor, second.anchor) == ("issuecomment-101", "issuecomment-102")
+    assert (first.votes, first.is_admin, second.is_admin) == (2, True, False)
+    assert second.status == ("approved" if text in REST else "spam")
+
+
+def test_issues_and_comments_may_be_two_files(tmp_path: Path) -> None:
+    written(tmp_path, "1.json", json.dumps(GITHUB_COMMENTS))
+    written(tmp_path, "2.json", json.dumps(GITHUB_ISSUES))
+    records = parsed(tmp_path)
+    assert {page.key for page in pages(records)} == {KEY}
+    assert len(comments(records)) == 3
+    assert brief(comments(records)[1]) == (KEY, "102", "", "approved", "", "Two")
+
+
+def test_comments_that_github_has_more_are_told(tmp_path: Path) -> None:
+    faults: list[str] = []
+    text = GITHUB.replace('"totalCount": 2', '"totalCount": 150')
+    parsed(written(tmp_path, "issues.json", text), faults=faults)
+    assert faults == ["issue 7: GitHub has more comments than the 2 in the file"]
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "labels", "url"),
+    [
+        ("posts/a/", "# t\n\n[https://b.example/a/](https://b.example/a/)", [], "https://b.example/a/"),
+        ("posts/a/", "https://b.example/a/", [], "https://b.example/a/"),
+        ("posts/a/", "", [], "/posts/a/"),
+        ("index", "", [], "/"),
+        ("https://b.example/a/", "", [], "https://b.example/a/"),
+        ("Hello", None, [], "/Hello"),
+        ("Hello you | Blog", "https://b.example/a/\n\nSee https://c.example/", ["Gitalk"],
+         "https://b.example/a/"),
+        ("Hello you | Blog", "", ["Gitalk", "/2013/a/"], "/2013/a/"),
+        ("The feed is broken", "Since https://b.example/a/ is there, it fails.", ["bug"], ""),
+    ],
+)  # fmt: skip
+def test_the_page_of_an_issue(title: str, body: str, labels: list[str], url: str) -> None:
+    names = [{"name": name} for name in labels]
+    for form in (names, {"nodes": names}):
+        issue = Value({"title": title, "body": body, "labels": form})
+        assert github._IssueParser.address(None, issue) == url  # type: ignore[arg-type]
