@@ -23,6 +23,7 @@ TEXT_LIMIT: Final = 200_000  # characters of a comment; longer ones are left out
 # Begins a `parent` that is a number: the id of a comment, or where the ids of the source are no
 # numbers, the index of a comment on the first level of its page, from 1, in the order of the files.
 COUNTED: Final = "#"
+DIGITS: Final = 5  # the most of such a number
 SHORT_LIMIT: Final = 200  # characters of a name; longer ones are cut
 
 

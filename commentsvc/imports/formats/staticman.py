@@ -21,6 +21,7 @@ import yaml
 from commentsvc.imports import dates
 from commentsvc.imports.records import (
     COUNTED,
+    DIGITS,
     ImportedComment,
     ImportedPage,
     InvalidInput,
@@ -48,7 +49,7 @@ _PARENTS: Final = (
     "replyThread",
     "_parent",
 )
-_NUMBER: Final = re.compile("[1-9][0-9]{0,4}").fullmatch  # of a comment on its page
+_NUMBER: Final = re.compile(rf"[1-9][0-9]{{,{DIGITS - 1}}}").fullmatch  # of a comment on its page
 _ROOT: Final = "comments"  # the folder of all pages
 _FENCE: Final = re.compile(r"^(?:---|\+\+\+)[ \t]*\r?$", re.MULTILINE)  # around front matter
 _NONE: Final = ("~", "null")  # in YAML

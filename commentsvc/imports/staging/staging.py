@@ -21,7 +21,7 @@ from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.exports.records import ThreadRecord
-from commentsvc.imports.records import COUNTED
+from commentsvc.imports.records import COUNTED, DIGITS
 from commentsvc.imports.staging import writing
 from commentsvc.imports.staging.convert import Converter
 from commentsvc.imports.staging.reading import COLUMNS
@@ -273,10 +273,15 @@ class StagingDatabase:
     def _find_counted(self) -> None:
         """Find the comments that replies name by a number, see `records.COUNTED`."""
         counted = f"parent GLOB '{COUNTED}[1-9]*' AND outcome IS NULL"
+        short = f"length(source_id) <= {DIGITS}"  # unlike a time that is an id
         if not self._any(f"item WHERE {counted}"):
             return
         run = self._db.execute
-        if self._any("item WHERE source_id <> '' AND source_id NOT GLOB '*[^0-9]*'"):
+        if self._any(f"item WHERE source_id <> '' AND source_id NOT GLOB '*[^0-9]*' AND {short}"):
+            run(
+                "INSERT INTO note SELECT n, 'the number of what it answers is an id: ids are"
+                f" numbers here' FROM item WHERE {counted}"
+            )
             run(f"UPDATE item SET parent = substr(parent, {len(COUNTED) + 1}) WHERE {counted}")
             return
         run("CREATE TEMP TABLE top (page INTEGER, number TEXT, n INTEGER)")

@@ -1,5 +1,6 @@
 """Each format that can be imported has its module, its chapter of the manual, and a file here."""
 
+import json
 from inspect import signature
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import commentsvc.imports.formats
 from commentsvc.imports import formats
 from commentsvc.imports.formats import Format
 from commentsvc.imports.records import ImportFailed
+from commentsvc.imports.sources.files import SourceFile
 from tests.unit.imports import import_samples as samples
 from tests.unit.imports.test_detect import SCHNACK, STACOSYS, database
 
@@ -82,3 +84,16 @@ def written(folder: Path, name: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     database(path, text) if name in SQL else path.write_text(text)
     return path
+
+
+def test_several_objects_are_no_comment_of_staticman(tmp_path: Path) -> None:
+    one = {"_id": "a", "name": "Ann", "message": "One"}
+    for text, is_ours in (
+        (json.dumps(one), True),
+        (f"{json.dumps(one)}\n{json.dumps(one)}", False),
+        (json.dumps({"rows": [one]}), False),
+    ):
+        path = tmp_path / "a.json"
+        path.write_text(text)
+        found = formats.load("staticman").recognises(SourceFile(path), text.encode())
+        assert bool(found) == is_ours

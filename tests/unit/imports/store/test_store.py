@@ -226,9 +226,18 @@ def test_a_reply_may_name_the_number_of_a_comment_on_its_page(importer: Importer
 
 
 def test_a_number_is_an_id_where_ids_are_numbers(importer: Importer) -> None:
-    importer.run(PAGE, comment(7), comment(3), comment(9, "#3"), comment(10, "#7"))
+    staging = importer.run(PAGE, comment(7), comment(3), comment(9, "#3"), comment(10, "#7"))
     parents = {name: parent for name, (_, parent) in importer.tree().items() if parent}
     assert parents == {"9": "3", "10": "7"}
+    note = "the number of what it answers is an id: ids are numbers here"
+    assert staging.reasons() == [("note", note, 2)]
+
+
+def test_a_time_that_is_an_id_is_no_number_of_a_comment(importer: Importer) -> None:
+    first, second = 1_480_500_000, 1_480_500_001
+    importer.run(PAGE, comment(first), comment(second), comment("c", "#2"))
+    parents = {name: parent for name, (_, parent) in importer.tree().items() if parent}
+    assert parents == {"c": str(second)}
 
 
 def test_the_order_is_that_of_the_dates(importer: Importer) -> None:
