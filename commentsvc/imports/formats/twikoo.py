@@ -1,7 +1,7 @@
 """Twikoo: the JSON of "Export" in its administration, or what its database has.
 
-That is an array, one object per line, or the file ``db.json`` of its own server. Comments are HTML,
-their dates in milliseconds. A comment that waits for its owner is spam for Twikoo.
+That is an array, one object per line, or the database of its own server, a JSON file. Comments are
+HTML, their dates in milliseconds. A comment that waits for its owner is spam for Twikoo.
 """
 
 from collections.abc import Iterator

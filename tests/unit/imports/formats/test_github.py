@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from commentsvc.imports.formats import github
-from commentsvc.imports.sources.json_files import Value
 from tests.unit.imports.import_samples import (
     GITHUB,
     GITHUB_COMMENTS,
@@ -77,8 +75,11 @@ def test_comments_that_github_has_more_are_told(tmp_path: Path) -> None:
         ("The feed is broken", "Since https://b.example/a/ is there, it fails.", ["bug"], ""),
     ],
 )  # fmt: skip
-def test_the_page_of_an_issue(title: str, body: str, labels: list[str], url: str) -> None:
+def test_the_page_of_an_issue(
+    tmp_path: Path, title: str, body: str, labels: list[str], url: str
+) -> None:
     names = [{"name": name} for name in labels]
     for form in (names, {"nodes": names}):
-        issue = Value({"title": title, "body": body, "labels": form})
-        assert github._IssueParser.address(None, issue) == url  # type: ignore[arg-type]
+        issue = {"number": 1, "title": title, "body": body, "labels": form, "comments_url": ""}
+        [page] = pages(parsed(written(tmp_path, "issues.json", json.dumps([issue])), "github"))
+        assert page.url == url
