@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from commentsvc.settings import data_dir
 from commentsvc.util.text import whole_number
 
 # Bytes of a token: 128 bits cannot be guessed, and stay readable in a header.
@@ -143,10 +144,10 @@ def _make(path: Path, random: Callable[[int], bytes]) -> str:
     key = base64.urlsafe_b64encode(random(KEY_SIZE)).decode()
     unfinished = path.with_name(path.name + ".new")
     unfinished.unlink(missing_ok=True)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "w", encoding="ascii") as file:  # noqa: PTH123 - it is a descriptor
+    data_dir.create_file(unfinished)
+    with unfinished.open("w", encoding="ascii") as file:
         file.write(key + "\n")
         file.flush()
-        os.fsync(descriptor)
+        os.fsync(file.fileno())
     unfinished.rename(path)
     return key

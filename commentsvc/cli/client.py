@@ -15,6 +15,7 @@ from typing import Concatenate, Final, ParamSpec, Self, TypeVar
 
 import msgspec
 
+from commentsvc.auth import edit_tokens
 from commentsvc.backup import integrity
 from commentsvc.cli import running
 from commentsvc.db import sqlite_files, writer
@@ -123,6 +124,7 @@ class Writer:
 def ensure_database(data: Path) -> Location:
     """Return where the database is of the service in the folder `data`; make it if there is none.
 
+    A new file gets its secret key: a server that finds comments without one says that it was lost.
     Raise SettingsError, DataUnusable and DatabaseError.
     """
     location = running.location(data)
@@ -134,6 +136,7 @@ def ensure_database(data: Path) -> Location:
         data_dir.prepare(data)
         with Lock(data):
             upgrade.upgrade(location)
+            edit_tokens.load_keys(data / data_dir.SECRET_KEY, "")
     return location
 
 

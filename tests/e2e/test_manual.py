@@ -42,6 +42,9 @@ NOT_RUN = {
     "sed -i ": "it changes the machine; tests/proxy runs the file",
     "rm ": "it removes the package from the machine",
     "ssh -L ": "it needs another machine; e2e/test_first_owner.py opens the link at localhost",
+    "docker build ": "tests/image builds the image",
+    "docker run ": "tests/image runs it",
+    "make dist": "tests/e2e/test_installed.py builds the package",
     "docker compose ": "tests/image builds and runs the image",
     "commentsvc serve ": "it does not end; tests/e2e/test_installed.py, test_upgrade.py run it",
     "commentsvc doctor ": "it needs a public name; tests/proxy/test_doctor.py runs it",
@@ -64,6 +67,7 @@ NOT_RUN = {
 # What must exist before a command, as the page says in words or takes for granted.
 BEFORE = {
     "commentsvc site rename": ["printf '[[site]]\\nname = \"diary\"\\n' | tee DIR/commentsvc.toml"],
+    "commentsvc init --data DIR": ["rm DIR/commentsvc.toml"],
     "commentsvc init --data /var": ["rm DIR/commentsvc.toml"],
     "commentsvc init --data /srv": ["rm DIR/commentsvc.toml"],
     "commentsvc moderator profile ": [
@@ -82,7 +86,6 @@ BEFORE = {
 # What the user types at the prompt of a command.
 TYPED = {
     "commentsvc moderator add ": "some good words",
-    ".venv/bin/commentsvc moderator add ": "some good words",
     "commentsvc moderator passwd ": "some better words",
     "commentsvc edit ": "A new text.",
     "commentsvc answer ": "An answer.",

@@ -1,18 +1,21 @@
 """./run and config/bootstrap.sh: where they start, what they print and what they report."""
 
+import json
 import os
 import re
 import shutil
 import socket
 import subprocess
 import tempfile
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.e2e.program import PATIENCE, ROOT, environment
+from tests.e2e.program import PATIENCE, ROOT, environment, wait_for
 
 pytestmark = pytest.mark.sqlite_only("it is about scripts")
 
@@ -20,12 +23,14 @@ NOBODY = 65_534
 
 
 class Demo:
-    """A process of ./run on data of its own."""
+    """A process of ./run, on `data` of its own or on the demo's."""
 
-    def __init__(self, program: Path, data: Path, *words: str) -> None:
-        data.mkdir()
+    def __init__(self, program: Path, data: Path | None, *words: str) -> None:
+        if data:
+            data.mkdir()
+            words = ("--data", str(data), *words)
         self.process = subprocess.Popen(
-            [program, "--data", data, *words],
+            [program, *words],
             env=environment({}),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -33,11 +38,11 @@ class Demo:
         )
 
     def read(self) -> str:
-        """Return what it prints until it listens or ends."""
+        """Return what it prints until it has said its addresses, or ends."""
         lines = []
         for line in self.process.stdout or ():
             lines.append(line)
-            if line.startswith("commentsvc listens on "):
+            if line.startswith("Moderation: "):
                 return "".join(lines)
         pytest.fail("".join(lines) + self.process.communicate()[1])
 
@@ -79,9 +84,10 @@ def test_run_takes_another_port_where_its_own_is_taken_and_says_so(
     [port] = re.findall(
         r"^Port 8080 is taken by another program, so this is port (\d+)\.$", said, re.M
     )
-    assert f"http://localhost:{port}/moderation" in said
-    assert f"moderator add NAME --data {tmp_path / 'data'}\n" in said
-    assert said.endswith(f"commentsvc listens on http://127.0.0.1:{port}\n")
+    assert f"approve --all --data {tmp_path / 'data'}\n" in said
+    assert said.endswith(
+        f"Blog: http://localhost:{port}/\nModeration: http://localhost:{port}/moderation\n"
+    )
 
 
 @pytest.mark.parametrize("form", ["--listen={}", "--listen {}"])
@@ -111,7 +117,44 @@ def test_first_starts_at_once_in_a_path_with_a_space_all_show_the_demo(
     for demo in demos:
         assert "The demo blog is built." in demo.read()
     left = {path.name for path in program.parent.joinpath("var").iterdir()}
-    assert left == {"data", "demo", "demo-built", "demo.lock", "hugo-cache", "hugo.log"}
+    assert left == {"demo", "demo-built", "demo.lock", "hugo-cache", "hugo.log"}
+
+
+def comments(port: str, url: str) -> list[dict[str, Any]]:
+    address = f"http://127.0.0.1:{port}/api/comments?url={url}"
+    with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+        found: list[dict[str, Any]] = json.load(answer)["data"]
+    return found
+
+
+def test_the_demo_begins_with_a_conversation_once(tmp_path: Path, stack: ExitStack) -> None:
+    program = copy_of_run(tmp_path)
+    data = program.parent / "var/data"
+    for start in range(2):
+        demo = Demo(program, None)
+        with closing(demo):
+            said = demo.read()
+            [(port, url)] = re.findall(r"conversation: http://localhost:(\d+)(/posts/\S+)", said)
+            found = comments(port, url)
+            assert len(found) == 6 - start
+            assert "owner" in {each.get("role") for each in found}
+            assert "<code" in "".join(each["html"] for each in found)
+            here = re.compile(rf'src="(http://localhost:{port}/images/\S+)"')
+            # After another port, the texts are rendered anew in the background.
+            wait_for(lambda: bool(here.search(str(comments(port, url)))), "a picture")  # noqa: B023 - it is called at once
+            [picture] = here.findall(str(comments(port, url)))
+            with urllib.request.urlopen(picture, timeout=PATIENCE) as answer:
+                assert answer.headers["Content-Type"] == "image/webp"
+            words: list[str | Path] = [ROOT / ".venv/bin/commentsvc", "list", "--data", data]
+            listed = subprocess.run(words, env=environment({}), capture_output=True, check=True)
+            assert listed.stdout.count(b"pending") == 1
+            words[1:2] = ["delete", "8" if start else "7"]
+            subprocess.run(words, env=environment({}), capture_output=True, check=True)
+    with closing(Demo(program, tmp_path / "own")) as own:
+        said = own.read()
+        assert "conversation" not in said
+        [port] = re.findall(r"localhost:(\d+)/moderation", said)
+        assert comments(port, url) == []
 
 
 def bootstrap(folder: Path, path: str, user: int | None = None) -> tuple[int, str]:

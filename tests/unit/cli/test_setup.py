@@ -116,4 +116,5 @@ def test_what_root_makes_belongs_to_the_owner_of_the_folder(tmp_path: Path) -> N
         pytest.skip("only root can make files for somebody else")
     os.chown(tmp_path, SOMEBODY, SOMEBODY)
     assert init("--data", tmp_path, BLOG).exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} >= {"comments.sqlite3", "secret.key"}
     assert {path.stat().st_uid for path in tmp_path.iterdir()} == {SOMEBODY}
