@@ -1,9 +1,10 @@
 """Fixtures and helpers that tests of several folders share."""
 
+import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -54,8 +55,8 @@ def node_modules(name: str) -> Path:
     root = Path(__file__).parents[1]
     folder, source = root / "build" / name, root / "config" / name
     lock, installed = source / "package-lock.json", folder / "installed.json"
+    shutil.copytree(source, folder, dirs_exist_ok=True)
     if not installed.exists() or installed.read_bytes() != lock.read_bytes():
-        shutil.copytree(source, folder, dirs_exist_ok=True)
         options = ("--no-save", "--ignore-scripts", "--no-audit", "--no-fund")
         words = [find_program("npm"), "install", *options]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
@@ -63,6 +64,18 @@ def node_modules(name: str) -> Path:
             pytest.skip(f"npm cannot get the packages of config/{name}: {done.stderr[-300:]}")
         shutil.copy(lock, installed)
     return folder / "node_modules"
+
+
+def invalid_html(pages: Mapping[str, str]) -> str:
+    """Return what html-validate says against the HTML of pages, by their names."""
+    script = node_modules("html").parent / "validate.mjs"
+    node = find_program("node")
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
+    if int(version.removeprefix("v").partition(".")[0]) < 20:
+        pytest.skip(f"html-validate needs Node.js 20, and this is {version.strip()}")
+    given = json.dumps(dict(pages))
+    words = [node, str(script)]
+    return subprocess.run(words, input=given, capture_output=True, text=True, check=True).stdout
 
 
 # Chromium's sandbox does not work as root or in containers. The other flags stop its own requests.

@@ -129,6 +129,7 @@ MOST_OF_A_CONSTRUCTOR = 5
 TESTS_OF_RULES: dict[str, str] = {
     "db.plans": "each query of a request is answered by an index",
     "readers.addresses": "what each comparison of email addresses, in any package, takes as equal",
+    "pages.every_page": "the HTML of each page of any package, and that it names the blog",
     "auth.comparisons": "what each comparison of secrets, in any package, refuses",
 }
 # Modules without a test file of their own, and where they are tested instead.

@@ -217,6 +217,7 @@ class AccessControl:
         self._cookies = authentication.cookies
         self._lifetime = authentication.lifetime
         self._clock = service.clock
+        self._sites = service.sites
         self._random = random
 
     def routes(self, pages: object) -> list[Route]:
@@ -347,6 +348,7 @@ class AccessControl:
                     csrf_token=sessions.csrf_token(token) if kept and token else "",
                     secrets=[name for name in SECRET if kept and name in request.form()],
                     is_signed_out=error.code in SIGNED_OUT,
+                    blogs=self._sites.blogs(),
                 )
 
         return handle

@@ -28,7 +28,7 @@ this order (sections are those of RFC 3986 unless another document is named):
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -146,6 +146,9 @@ def _loose(exact: str) -> str:
     return exact.partition("://")[2].removeprefix("www.")
 
 
+NAMED: Final = 10  # blogs that a page names, if it is not known which one the reader comes from
+
+
 class Blog(NamedTuple):
     """A blog as a page of ours names it; its address is "" if the settings name none."""
 
@@ -247,19 +250,11 @@ class Sites:
         site = self._sites.get(name)
         return (site.origin if site else "") + url
 
-    def blog(self, name: str = "") -> Blog | None:
-        """Return how to name the blog `name`; without a name, the only one, if there is one."""
-        site = self._sites.get(name) or (self._first if len(self._sites) == 1 else None)
-        return _blog(site) if site else None
-
-    def blogs(self) -> list[Blog]:
-        """Return how to name each blog."""
-        return [_blog(site) for site in self._sites.values()]
-
-    def blog_of(self, url: str) -> Blog | None:
-        """Return how to name the blog with this page; the only one, if there is one."""
-        found = self.locate_or_none(url, "") if url else None
-        return self.blog(found.site if found else "")
+    def blogs(self, name: str = "", url: str = "") -> list[Blog]:
+        """Return the blogs that a page names: the blog `name`, that of `url`, or the first ones."""
+        found = self.locate_or_none(url, "") if url and name not in self._sites else None
+        site = self._sites.get(found.site if found else name)
+        return [_blog(each) for each in ([site] if site else [*self._sites.values()][:NAMED])]
 
     def with_absolute_links(self, entry: Entry, keeps_notes: bool = False) -> Entry:
         """Return a comment to be shown elsewhere than on its page; see `markdown.absolute`."""

@@ -115,12 +115,12 @@ class CommentForms:
             entry = await self._actions.edit_by_form(request, number, sent.token, sent.message)
         except Exception as failure:
             error = foreseen(failure)
-            return refusal_page(error, language, self._sites.blog(), own=own, bounds=self._bounds)
+            return refusal_page(error, language, self._sites.blogs(), own=own, bounds=self._bounds)
         comment = entry.comment
         return answer_page(
             language,
             language.widget[status(comment)],
-            self._sites.blog(entry.site),
+            self._sites.blogs(entry.site),
             comment=comment,
             own=own,
             bounds=self._bounds,
@@ -134,13 +134,13 @@ class CommentForms:
             reason = Reason(sent.reason, sent.explanation)
             entry = await self._actions.report_by_form(request, number, reason)
             back = self._sites.address(entry.site, entry.url) + fragment(number)
-            blog = self._sites.blog(entry.site)
-            return answer_page(language, language.tools["reported"], blog, back=back)
+            blogs = self._sites.blogs(entry.site)
+            return answer_page(language, language.tools["reported"], blogs, back=back)
         entry = self._actions.find_shown(request, number)
         return answer_page(
             language,
             "",
-            self._sites.blog(entry.site),
+            self._sites.blogs(entry.site),
             comment=entry.comment,
             reporting=[*NAMES],
             most=EXPLANATION_LENGTH,
@@ -153,13 +153,13 @@ class CommentForms:
         if sent.sure:
             entry = await self._actions.delete_by_form(request, number, sent.token)
             back = self._sites.address(entry.site, entry.url)
-            blog = self._sites.blog(entry.site)
-            return answer_page(language, language.tools["deleted"], blog, back=back)
+            blogs = self._sites.blogs(entry.site)
+            return answer_page(language, language.tools["deleted"], blogs, back=back)
         entry = self._actions.find_by_form(request, number, sent.token)
         return answer_page(
             language,
             "",
-            self._sites.blog(entry.site),
+            self._sites.blogs(entry.site),
             comment=entry.comment,
             deleting=OwnForm(number, sent.token, ""),
             back=self._sites.address(entry.site, entry.url) + fragment(number),

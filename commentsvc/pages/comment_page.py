@@ -47,16 +47,16 @@ class CommentPermalink:
         if entry is None or entry.comment.published_at is None:
             raise UnknownComment([request.number()])
         language = find_language(self._sites.options[entry.site].language)
-        blog, page = self._sites.blog(entry.site), self._sites.address(entry.site, entry.url)
+        blogs, page = self._sites.blogs(entry.site), self._sites.address(entry.site, entry.url)
         if entry.comment.status != APPROVED:
             gone = HttpError(410, "gone", language.widget["gone"])
-            return refusal_page(gone, language, blog, back=page)
+            return refusal_page(gone, language, blogs, back=page)
         item = self._serializer.item(entry.comment, entry.site)
         html = self._templates.render(
             "comment.html",
             language,
             comment=replace(item, html=absolute(item.html, page, keeps_notes=True)),
-            blog=blog,
+            blogs=blogs,
             page=page,
             fragment=fragment(entry.comment.id),
             title=entry.title or entry.url,

@@ -319,6 +319,7 @@ class Embed:
         whole = not (given.view or given.after or part.next)
         # Our own page uses a relative path, since it may be in a folder of its host.
         folder = "" if given.view else f"{self._base}/embed/"
+        query = _query(given.site, language)
         return TEMPLATES.render(
             "standalone.html" if given.view else "thread.html",
             language,
@@ -328,7 +329,7 @@ class Embed:
             images=bool(self._sites.options[page.site].images),
             mails=self._mails,
             back=back,
-            blog=self._sites.blog(page.site),
+            blogs=self._sites.blogs(page.site),
             title=title,
             reactions=self._sites.reactions(page.site, counts) if given.view else {},
             branches=build_tree(shown, part.deleted),
@@ -343,9 +344,10 @@ class Embed:
             reposts=part.thread.reposts,
             closed=given.closed or self._is_past(part.closes),
             url=page.url,
-            action=f"{folder}thread{_query(given.site, language)}",
-            reacting=f"reactions{_query(given.site, language)}",
+            action=f"{folder}thread{query}",
+            reacting=f"reactions{query}",
             acting=f"actions{_query('', language)}" if given.view else "",
+            query=query,
             votes=self._bounds.votes,
         )
 
@@ -366,7 +368,7 @@ class Embed:
             await self._reactions.react_by_form(request, page, sent.emoji)
         except Exception as failure:
             error = foreseen(failure)
-            return refusal_page(error, language, self._sites.blog_of(back), back=back)
+            return refusal_page(error, language, self._sites.blogs("", back), back=back)
         return to_thread(page, language)
 
     async def submit(self, request: Request) -> Response:
@@ -403,7 +405,7 @@ class Embed:
         return answer_page(
             language,
             language.widget[status(comment)],
-            self._sites.blog(page[0]),
+            self._sites.blogs(page[0]),
             201 if shown else 202,
             comment=comment,
             own=own,
@@ -430,7 +432,7 @@ class Embed:
         return refusal_page(
             error,
             language,
-            self._sites.blog_of(back),
+            self._sites.blogs("", back),
             bounds=self._bounds,
             replies=self._replies,
             images=images,
@@ -461,25 +463,25 @@ def to_thread(page: PageRef, language: Language, part: str = "") -> Response:
 
 
 def answer_page(
-    language: Language, message: str, blog: Blog | None, code: int = 200, **more: object
+    language: Language, message: str, blogs: list[Blog], code: int = 200, **more: object
 ) -> Response:
     """Return the page that says what was done; `more` is for its template."""
     acting = "actions" + _query("", language)
     html = TEMPLATES.render(
-        "result.html", language, message=message, blog=blog, faults={}, acting=acting, **more
+        "result.html", language, message=message, blogs=blogs, faults={}, acting=acting, **more
     )
     return Response(code, (HTML, NOT_STORED, NO_SNIFFING, POLICY), html.encode())
 
 
 def refusal_page(
-    error: HttpError, language: Language, blog: Blog | None, **more: object
+    error: HttpError, language: Language, blogs: list[Blog], **more: object
 ) -> Response:
     """Return the page with the reason of an error; `more` is for its template."""
     html = TEMPLATES.render(
         "result.html",
         language,
         message=_translated(error, language),
-        blog=blog,
+        blogs=blogs,
         problem=str(error),
         faults=error.fields or {},
         acting="actions" + _query("", language),

@@ -17,7 +17,6 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.templates import Templates
 
 ACCEPT_LENGTH: Final = 500  # characters of Accept that are read
-BLOGS: Final = 10  # that a page lists, if it is not known which one the reader comes from
 NOT_FOUND: Final = (404, 405, 410)
 LONG_WAIT: Final = 60  # seconds, if the error says nothing
 
@@ -50,6 +49,16 @@ def is_for_person(request: Request) -> bool:
     return wanted.get("text/html", 0) > max(0, wanted.get("application/json", 0))
 
 
+def blogs_of(sites: Sites, request: Request) -> list[Blog]:
+    """Return the blog that a reader comes from, or all."""
+    try:
+        given = request.parameters()
+    except HttpError:
+        given = {}
+    page = first(given, "url") or (request.header("referer") or "")
+    return sites.blogs(first(given, "site"), page)
+
+
 class ErrorPages:
     """Makes these pages."""
 
@@ -75,12 +84,12 @@ class ErrorPages:
             return answer
         kept = tuple(each for each in answer.headers if each[0] not in dict(self._headers))
         wait = int(headers.get("Retry-After", LONG_WAIT))
-        html = self._made(answer.status, request.language(), self._blogs(request), wait)
+        html = self._made(answer.status, request.language(), blogs_of(self._sites, request), wait)
         return Response(answer.status, (*self._headers, *kept), html)
 
     def made_before(self, statuses: Iterable[int]) -> dict[int, bytes]:
         """Return the pages of the errors that the core answers by itself."""
-        blogs = self._sites.blogs()[:BLOGS]
+        blogs = self._sites.blogs()
         language = find_language(self._sites.language)
         return {status: self._made(status, language, blogs, LONG_WAIT) for status in statuses}
 
@@ -93,13 +102,3 @@ class ErrorPages:
             )
         html = TEMPLATES.render("error.html", language, said=said, blogs=blogs, style=STYLE)
         return html.encode()
-
-    def _blogs(self, request: Request) -> list[Blog]:
-        """Return the blog that a reader comes from, or all."""
-        try:
-            given = request.parameters()
-        except HttpError:
-            given = {}
-        page = first(given, "url") or (request.header("referer") or "")
-        found = self._sites.blog(first(given, "site")) or self._sites.blog_of(page)
-        return [found] if found else self._sites.blogs()[:BLOGS]

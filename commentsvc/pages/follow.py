@@ -22,7 +22,7 @@ from commentsvc.context import ServiceContext
 from commentsvc.http.messages import NOT_STORED, CorsPolicy, Request, Response
 from commentsvc.http.operation import HTML, NOTHING, handles
 from commentsvc.http.router import Route, declared_routes
-from commentsvc.pages.mail_links import errors_as_pages, handles_link, names_blog, rendered
+from commentsvc.pages.mail_links import errors_as_pages, handles_link, names, rendered
 from commentsvc.pages.personal_data import Address, RequestLimiter, handles_address, typed_address
 from commentsvc.readers import follows
 from commentsvc.readers.follows import Follower
@@ -157,14 +157,14 @@ class FollowPages:
         follower = await self._database.read(follows.find, number)
         if follower is None or (purpose == "follow" and follower.site not in self._sites.options):
             raise LinkExpired(_("This subscription does not exist any more."))
-        names_blog(self._sites.blog(follower.site))
+        names(self._sites.blogs(follower.site))
         return follower
 
     def _page(self, query: FollowQuery) -> PageRef:
         """Return the page or site to follow. Raise HttpError 404, UrlError."""
         self._requests.require_mail()
         page = self._sites.page_or_site(query.url, query.site)
-        names_blog(self._sites.blog(page.site))
+        names(self._sites.blogs(page.site))
         return page
 
     def _name(self, follower: Follower) -> str:

@@ -29,7 +29,7 @@ from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.outbox.channels import recipients
 from commentsvc.outbox.decision_links import LINK_DAYS
-from commentsvc.pages.error_pages import START_AGAIN
+from commentsvc.pages.error_pages import START_AGAIN, blogs_of
 from commentsvc.readers import subscriptions
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import speaking, spoken
@@ -39,7 +39,8 @@ from commentsvc.util.timestamps import DAY_MS
 
 TEMPLATES: Final = Templates("", is_lenient=True)
 LINK: Final = "link"  # the code of errors of links
-_BLOG: Final = ContextVar[Blog | None]("blog", default=None)
+FOR_MODERATORS: Final = ("/mail/comment", "/mail/answer")
+_BLOGS: Final = ContextVar[list[Blog]]("blogs")
 HEADERS = (
     ("Content-Type", "text/html; charset=utf-8"),
     NOT_STORED,
@@ -202,7 +203,7 @@ class LinkPages:
             name = await self._database.read(subscriptions.site_of, number)
         if name is None or (purpose == "confirm" and name not in self._titles):
             raise LinkExpired(_("This subscription does not exist any more."))
-        names_blog(self._sites.blog(name))
+        names(self._sites.blogs(name))
         return number, self._titles.get(name) or name
 
     def _read(self, token: str) -> tuple[str, int, int, str]:
@@ -257,7 +258,7 @@ class LinkPages:
         entry = await self._database.read(queries.find, comment_id)
         if entry is None or entry.site not in self._titles:
             raise LinkExpired(_("The comment does not exist any more."))
-        names_blog(self._sites.blog(entry.site))
+        names(self._sites.blogs(entry.site))
         return entry
 
     def _shown(self, action: str, entry: Entry) -> Response:
@@ -274,11 +275,11 @@ class LinkPages:
 def errors_as_pages(sites: Sites, handler: Handler) -> Handler:
     """Return `handler` in the language of the request, with errors as HTML pages.
 
-    They name the blog that the handler says (`names_blog`), or the only one.
+    They name the blog that the handler says (`names`), that of the request, or all.
     """
 
     async def handle(request: Request) -> Response:
-        _BLOG.set(sites.blog_of(request.header("referer") or ""))
+        _BLOGS.set(blogs_of(sites, request))
         with speaking(request.language()):
             try:
                 answer = handler(request)
@@ -288,7 +289,7 @@ def errors_as_pages(sites: Sites, handler: Handler) -> Handler:
                 error = HttpError(status, LINK, failure.message)
             except Exception as failure:
                 error = foreseen(failure)
-            return _failed(error, _kept(request))
+            return _failed(error, _kept(request), request.path in FOR_MODERATORS)
 
     return handle
 
@@ -303,20 +304,27 @@ def _kept(request: Request) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def _failed(error: HttpError, kept: dict[str, str]) -> Response:
-    title, problem = _("This did not work"), error.message
-    texts = (START_AGAIN,) if error.code == LINK else ()
-    return rendered("link.html", error.status, title=title, problem=problem, texts=texts, kept=kept)
+def _failed(error: HttpError, kept: dict[str, str], moderates: bool) -> Response:
+    """Return the page of an error; who `moderates` can decide after signing in, too."""
+    return rendered(
+        "link.html",
+        error.status,
+        title=_("This did not work"),
+        problem=error.message,
+        texts=(START_AGAIN,) if error.code == LINK and not moderates else (),
+        kept=kept,
+        moderates=moderates,
+    )
 
 
-def names_blog(blog: Blog | None) -> None:
-    """Have the pages that answer the current request name a blog."""
-    _BLOG.set(blog)
+def names(blogs: list[Blog]) -> None:
+    """Have the pages that answer the current request name these blogs."""
+    _BLOGS.set(blogs)
 
 
 def to_html(template: str, **values: Any) -> bytes:  # Any: what it shows
     """Return a page that names the blog, made from a template."""
-    html = TEMPLATES.render(template, spoken(), blog=_BLOG.get(), **values)
+    html = TEMPLATES.render(template, spoken(), blogs=_BLOGS.get(), **values)
     return html.encode(errors="replace")
 
 

@@ -42,7 +42,7 @@ from commentsvc.http.messages import (
     too_fast,
 )
 from commentsvc.http.operation import HTML, NOTHING, Query, form_of, handles
-from commentsvc.pages.mail_links import handles_link, names_blog, to_html
+from commentsvc.pages.mail_links import handles_link, names, to_html
 from commentsvc.pages.personal_data import NO_MAIL, AddressForm, RequestLimiter, typed_address
 from commentsvc.readers import accounts
 from commentsvc.readers.accounts import BY_BLOG, BY_MAIL, ReaderNameTaken, SignedReader
@@ -362,7 +362,7 @@ class SignInPages:
         site = self._sites.get(ref.site) if ref else None
         if ref is None or site is None or not is_key(word) or origin(page) not in site.origins:
             raise HttpError(400, "invalid", _("There is no such page."))
-        names_blog(self._known_sites.blog(site.name))
+        names(self._known_sites.blogs(site.name))
         addresses = [origin(page) + path for path in (ref.url, ref.url.partition("?")[0], "/")]
         return Return(site, next(each for each in addresses if len(each) <= PAGE_LENGTH), word)
 

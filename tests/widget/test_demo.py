@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import invalid_html
 from tests.widget.browser import build_blog
 
+REDIRECT = "page/1/index.html"
 HOST = "https://comments.example.org"
 
 
@@ -42,6 +44,11 @@ def test_each_post_has_its_thread_and_a_link_for_readers_without_scripts(
         path = url.replace("/", "%2f")
         assert link.lower() == f"{HOST}/embed/thread?url={path}&amp;view=page"
         assert f'src="{HOST}/static/comments.js"' in html
+
+
+def test_the_html_of_each_page_is_valid(pages: dict[str, str]) -> None:
+    """But that of page/1, with which Hugo leads to the front page."""
+    assert not invalid_html({path: each for path, each in pages.items() if path != REDIRECT})
 
 
 def test_the_service_may_be_where_the_blog_is(hugo: str, tmp_path: Path) -> None:

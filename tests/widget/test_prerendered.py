@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, Response, Route, expect
 
 from loadtest.harness.running import free_port
+from tests.conftest import invalid_html
 from tests.e2e.program import Service, command, wait_for
 from tests.widget.browser import POST, build_blog
 
@@ -88,6 +89,13 @@ def test_only_what_is_newer_is_asked_for(
     expect(tab.locator("#commentsvc-1 #commentsvc-3")).to_be_visible()
     expect(tab.locator("#commentsvc-3").get_by_role("button", name="Reply")).to_be_visible()
     assert_asked(tab, lists, True, True)
+
+
+def test_the_html_of_a_built_thread_is_valid(build: Build, tmp_path: Path) -> None:
+    build()
+    assert not invalid_html(
+        {POST: (tmp_path / "blog" / POST.strip("/") / "index.html").read_text()}
+    )
 
 
 def test_what_a_build_has_is_not_sent_again(

@@ -55,7 +55,7 @@ def test_a_new_text_is_stored_rendered_and_noted(service: Served, seat: Seat) ->
     assert "<em>now</em>" in comment.html
     html = text(seat.get("comment?id=1&done=edited.1.0.1"))
     assert "1 comment changed." in html
-    assert "<pre>Hello *you*</pre>" in html, "the first words stay"
+    assert '<pre dir="auto">Hello *you*</pre>' in html, "the first words stay"
     seat.send("undo", act="1", back="comment?id=1")
     assert service.stored()[0].comment.source == "Hello *you*"
 

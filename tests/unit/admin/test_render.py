@@ -49,5 +49,5 @@ def test_a_browser_is_told_by_two_words(agent: str, expected: str) -> None:
 
 
 def test_a_letter_that_is_none_does_not_break_a_page() -> None:
-    answer = render.render("problem.html", message="\ud800")
+    answer = render.render("problem.html", message="\ud800", kept=[], blogs=[])
     assert b"?" in answer.body

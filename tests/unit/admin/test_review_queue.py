@@ -269,7 +269,7 @@ def test_the_verdict_is_shown_with_its_reasons(service: Served, seat: Seat) -> N
     submit(service, score=8, reasons="links +5 4\nscript +3 greek\nas another program said")
     html = text(seat.get("queue"))
     assert "Spam score 8 of 9" in html
-    assert '<span>more links than allowed: 4 <bdi dir="ltr">(+5)</bdi></span> · ' in html
+    assert '<span>more links than allowed: 4 <bdi dir="ltr">(+5)</bdi></span> ·\n' in html
     assert "<span>as another program said</span>" in html
     seat.send("language", language="de")
     html = text(seat.get("queue"))

@@ -140,7 +140,7 @@ def test_who_only_reads_sees_no_button_that_decides(service: Served) -> None:
             forms = set(re.findall(r'(?:form)?action="([a-z-]+)"', text(browser.get(page))))
             writing = forms - {"sign-out", "comments", "decide"}
             assert bool(writing) == buttons or page == "queue", page
-            assert ('<button class="danger"' in text(browser.get(page))) == buttons
+            assert ('class="danger"' in text(browser.get(page))) == buttons
         assert ('action="ban"' in text(browser.get("bans"))) == buttons
 
 

@@ -116,8 +116,8 @@ def test_a_comment_is_answered_without_a_script(service: Served) -> None:
     service.submit("Hi", author="<Ann>")
     html = service.get("/embed/thread?url=/p/").body.decode()
     assert re.findall("<button [^>]*Reply to [^>]*>", html) == [
-        '<button class="commentsvc-link" form="commentsvc-reply" name="parent" value="1"'
-        ' aria-label="Reply to &lt;Ann&gt;">'
+        '<button type="submit" class="commentsvc-link" form="commentsvc-reply" name="parent"'
+        ' value="1" aria-label="Reply to &lt;Ann&gt;">'
     ]
     action = "/embed/thread#commentsvc-form"
     assert f'<form id="commentsvc-reply" action="{action}">' in html

@@ -1,0 +1,89 @@
+"""Every page of ours: its HTML is valid, and it names the blog and leads back."""
+
+import re
+from html import escape
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import invalid_html
+from tests.unit.every_page import (
+    BLOG,
+    MODERATION,
+    PAGE,
+    PAGES,
+    THREAD,
+    TITLE,
+    WHOLE,
+    WITHOUT,
+    of_errors,
+    shown,
+    visited,
+)
+
+AROUND = """<!DOCTYPE html>
+<html lang="en">
+<head><title>A page</title></head>
+<body><main><h1>A page</h1><comment-thread>…</comment-thread></main></body>
+</html>
+"""
+
+pytestmark = pytest.mark.sqlite_only("it is about pages")
+
+
+def test_each_route_with_pages_is_in_the_tables(tmp_path: Path) -> None:
+    with visited(tmp_path) as visit:
+        routes = {
+            f"{each.method} {each.pattern}"
+            for each in (*visit.service.routes, *visit.service.pages)
+            if each.operation is None
+            or each.operation.for_moderators
+            or any(content.media_type == "text/html" for content in each.operation.answers.values())
+        }
+    assert routes == {*PAGES, *MODERATION, *WITHOUT}
+
+
+def test_the_html_of_each_page_is_valid(tmp_path: Path) -> None:
+    """html-validate's recommended rules, but those in config/html/validate.mjs."""
+    with visited(tmp_path) as visit:
+        pages = dict(shown(visit, PAGES | MODERATION)) | of_errors(WHOLE)
+        for query in ("", "&lang=ar", "&closed=yes"):  # as builds put it into a page
+            part = visit.get(f"/embed/thread?url={PAGE}&site=blog{query}").body.decode()
+            pages[f"fragment {query}"] = AROUND.replace("…", part)
+    assert not invalid_html(pages)
+
+
+def test_each_page_for_readers_names_the_blog_and_leads_back(tmp_path: Path) -> None:
+    """Or names all blogs, where nobody knows which one the reader comes from."""
+    with visited(tmp_path) as visit:
+        for name, html in shown(visit, PAGES):
+            assert f'<a href="{BLOG}/"' in html, name
+            assert escape(TITLE) in html, name
+
+
+def test_what_a_reader_asks_for_on_a_page_names_its_blog_alone(tmp_path: Path) -> None:
+    with visited(tmp_path) as visit:
+        page = visit.get(f"/embed/thread?{THREAD}").body.decode()
+        [own] = re.findall(r'href="\.\.(/mail/own[^"]*)"', page)
+        for answer in (visit.get(own), visit.form(own, "email=x@home.example")):
+            assert BLOG.encode() in answer.body
+            assert b"notes.example" not in answer.body
+
+
+def test_errors_of_moderation_pages_name_the_blogs(tmp_path: Path) -> None:
+    with visited(tmp_path) as visit:
+        html = visit.seat.get("comment?id=99").body.decode()
+        assert "This did not work" in html
+        assert f'<a href="{BLOG}/" dir="auto">{escape(TITLE)}</a>' in html
+
+
+def test_a_link_of_a_moderator_that_is_over_leads_to_the_sign_in(tmp_path: Path) -> None:
+    with visited(tmp_path) as visit:
+        over = [f"comment?{visit.decision('approved', 7, -1)}", "comment?t=x", "answer?t=x"]
+        for target in over:
+            for answer in (visit.get(f"/mail/{target}"), visit.form(f"/mail/{target}", "")):
+                assert answer.status in (404, 410)
+                html = answer.body.decode()
+                assert 'href="../moderation">Sign in to moderate</a>' in html
+        for target in ("stop?t=x", "export?t=x", "follow?t=x"):
+            assert b"moderation" not in visit.get(f"/mail/{target}").body
