@@ -40,6 +40,14 @@ _AT: Final = re.compile(r"at://([\w.:%-]+)/app\.bsky\.feed\.post/([\w.~-]+)").fu
 HIDING: Final = frozenset(
     ("!hide", "!warn", "!takedown", "!no-unauthenticated", "porn", "sexual", "sexual-figurative")
 ) | frozenset(("nudity", "graphic-media", "gore", "corpse", "self-harm"))
+# Who may read an object (ActivityPub, section 5.6), and what actors ask on Misskey:
+# https://misskey-hub.net/ns.
+_PUBLIC: Final = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
+_SIGNED_IN: Final = "_misskey_requireSigninToViewContents"
+_PASSING: Final = ("_misskey_makeNotesFollowersOnlyBefore", "_misskey_makeNotesHiddenBefore")
+_MARKUP: Final[dict[str, Markup]] = {"text/markdown": "markdown", "text/plain": "text"}
+# What Bluesky's programs put into a post as a link, and show as a picture.
+_GIF: Final = re.compile(r"https://(?:media\.tenor\.com|static\.klipy\.com)/").match
 _TAG: Final = re.compile("<[^>]*(?:>|$)").sub
 _MENTION: Final = re.compile(r"@[\w.-]+(?:@[\w.-]+)?").sub
 
@@ -172,15 +180,19 @@ class SocialNetworks:
         )
         if answer.status == 304:
             return None, etag
-        thread = _dict(_present(answer).get("thread"))
+        body = _present(answer)
+        thread = _dict(body.get("thread"))
         post = _dict(thread.get("post"))
         if not post:
             raise PostGone
+        hidden = [uri for each in (body, post) for uri in _hidden_replies(each)]
         replies: list[RemoteReply] = []
         waiting = [("", each) for each in _dicts(thread.get("replies"))]
         for parent, each in waiting:
             if len(replies) == REPLIES:
                 break
+            if _dict(each.get("post")).get("uri") in hidden:
+                continue
             if reply := await _bluesky_reply(_dict(each.get("post")), parent):
                 replies.append(reply)
                 waiting += [(reply.url, answer) for answer in _dicts(each.get("replies"))]
@@ -198,10 +210,10 @@ class SocialNetworks:
         waiting = [("", item) async for item in reading.items(post.get("replies"))]
         for parent, item in waiting:
             found = await reading.object(item)
-            if found and is_site(_text(found.get("id"))):
+            if found and is_site(_text(found.get("id"))) and _is_public(found):
                 url = _text(found["id"])
                 author = await reading.author(found)
-                if author is None:
+                if author is None or _is_withdrawn(author):
                     continue
                 name = _without_emoji(_text(author.get("name")), author.get("tag"))
                 names = (name, author.get("preferredUsername"), author.get("id"))
@@ -280,15 +292,34 @@ class _ActivityClient:
             page = found.get("first") or found.get("next")
 
 
+def _is_public(found: Json) -> bool:
+    """Return whether an object is for everybody; one that does not say for whom is."""
+    audience = [each for name in ("to", "cc") for each in _list(found.get(name))]
+    return not audience or any(each in _PUBLIC for each in audience)
+
+
+def _is_withdrawn(actor: Json) -> bool:
+    """Return whether an actor's objects are not, or not for ever, for visitors who are nobody."""
+    is_closed = actor.get("suspended") is True or actor.get(_SIGNED_IN) is True
+    return is_closed or any(actor.get(name) not in (None, False) for name in _PASSING)
+
+
+def _hidden_replies(gated: Json) -> list[Any]:  # Any: JSON of others
+    """Return the addresses of the replies that the author of a thread on Bluesky has hidden."""
+    gate = _dict(_dict(gated.get("threadgate")).get("record"))
+    return _list(gate.get("hiddenReplies"))[:REPLIES]
+
+
 async def _bluesky_reply(post: Json, parent: str) -> RemoteReply | None:
     author, record = _dict(post.get("author")), _dict(post.get("record"))
     uri = _AT(_text(post.get("uri")))
     did = _text(author.get("did"))
     if uri is None or did != uri[1] or not is_site(f"https://bsky.app/profile/{did}"):
         return None
-    if any(_text(each.get("val")) in HIDING for each in _labels(post, author, record)):
+    labels = _labels(post, author, record)
+    if any(_text(each.get("val")) in HIDING and not each.get("neg") for each in labels):
         return None
-    text = await _markdown(_linked(record), "html_lines")
+    text = await _markdown(_with_card(_linked(record), record), "html_lines")
     profile = f"https://bsky.app/profile/{did}"
     names = _author(author.get("displayName"), author.get("handle"), profile)
     url = f"{profile}/post/{uri[2]}"
@@ -323,6 +354,17 @@ def _linked(record: Json) -> str:
     return html + escape(data[end:].decode(errors="replace"), quote=False)
 
 
+def _with_card(html: str, record: Json) -> str:
+    """Return the HTML of a post of Bluesky with the link of its card, if it has not that link."""
+    embed = _dict(record.get("embed"))
+    card = _dict(embed.get("external")) or _dict(_dict(embed.get("media")).get("external"))
+    url = _text(card.get("uri"))
+    if not is_site(url) or _GIF(url) or escape(url) in html:
+        return html
+    title = one_line(_text(card.get("title"))[:TEXT])[:WARNING] or url
+    return f'{html}\n\n<a href="{escape(url)}">{escape(title)}</a>'
+
+
 def _start(facet: Json) -> int:
     return _number(_dict(facet.get("index")).get("byteStart"))
 
@@ -332,11 +374,15 @@ async def _words(reply: Json, warning: Any, emoji: Any, url: str) -> str:  # Any
 
     Of one with a content warning, that is the warning, as a link to the reply.
     """
-    if said := one_line(_text(warning)[:TEXT])[:WARNING]:
+    if _text(warning):
+        said = one_line(_text(warning)[:TEXT])[:WARNING]
+        said = said if is_visible(said) else "…"  # Misskey's warnings may have no words
         label = (await _markdown(said, "text")).replace("]", "\\]")
         return f"[{label}](<{url}>)"
-    html = _without_emoji(_text(reply.get("content"))[:TEXT], emoji)
-    return await _markdown(html, "html") if _says_something(html) else ""
+    texts = (reply.get("content"), *_dict(reply.get("contentMap")).values())
+    text = _without_emoji(next(filter(None, map(_text, texts)), "")[:TEXT], emoji)
+    markup = _MARKUP.get(_text(reply.get("mediaType")), "html")
+    return await _markdown(text, markup) if _says_something(text) else ""
 
 
 def _says_something(html: str) -> bool:

@@ -526,6 +526,50 @@ def test_a_content_warning_is_shown_as_a_link_to_the_reply(
     assert ">the [end] of *Dune*</a>" in found.html
 
 
+def test_a_content_warning_without_words_is_one(mastodon: Following, server: OtherSite) -> None:
+    reply_with(server, toot("11", "<p>they all die</p>", spoiler_text="\u200b"))
+    [found] = mastodon.poll()
+    assert found.source == f"[…](<{found.permalink}>)"
+
+
+PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
+
+
+@pytest.mark.parametrize(
+    ("note", "actor", "text"),
+    [
+        ({"content": "<p>Lemmy</p>", "to": [PUBLIC], "mediaType": "text/html"}, {}, "Lemmy"),
+        ({"content": "Pleroma", "to": ["https://a.example/"], "cc": "as:Public"}, {}, "Pleroma"),
+        ({"content": "to friends", "to": ["https://a.example/f"], "cc": []}, {}, ""),
+        ({"content": "to Ann", "type": "ChatMessage", "to": "https://a.example/ann"}, {}, ""),
+        ({"content": "a *b*", "mediaType": "text/markdown"}, {}, "a *b*"),
+        ({"content": "a *b* <c>", "mediaType": "text/plain"}, {}, "a \\*b\\* \\<c>"),
+        ({"content": "", "contentMap": {"de": "<p>Ja</p>"}}, {}, "Ja"),
+        ({"content": None, "contentMap": {}, "attachment": [{"type": "Image"}]}, {}, ""),
+        ({"content": "Note", "to": [PUBLIC]}, {"_misskey_makeNotesHiddenBefore": None}, "Note"),
+        ({"content": "signed in"}, {"_misskey_requireSigninToViewContents": True}, ""),
+        ({"content": "for a week"}, {"_misskey_makeNotesHiddenBefore": -604_800}, ""),
+        ({"content": "once"}, {"_misskey_makeNotesFollowersOnlyBefore": 1_700_000_000}, ""),
+        ({"content": "suspended"}, {"suspended": True}, ""),
+        ({"type": "Tombstone", "formerType": "Note"}, {}, ""),
+    ],
+)  # fmt: skip
+def test_a_reply_that_is_not_for_everybody_is_left_out(
+    tmp_path: Path, server: OtherSite, note: Json, actor: Json, text: str
+) -> None:
+    server.pages.clear()
+    bodies: dict[str, Json] = {
+        "/rosa": {"type": "Person", "name": "Rosa", **actor},
+        "/reply": {"type": "Note", "attributedTo": server.url("/rosa"), **note},
+        "/note": {"type": "Note", "replies": {"items": [server.url("/reply")]}},
+    }
+    for path, body in bodies.items():
+        put(server, path, {"id": server.url(path), **body}, ACTIVITY)
+    post = f"/wet-wood/ {server.url('/note')}"
+    with served(tmp_path, settings(server, social_posts=(post,))) as service:
+        assert [each.source for each in Following(service).poll()] == [text] * bool(text)
+
+
 def test_custom_emoji_and_replies_without_words_are_left_out(
     mastodon: Following, server: OtherSite
 ) -> None:
@@ -560,8 +604,46 @@ def test_links_of_bluesky_lead_there(tmp_path: Path, server: OtherSite) -> None:
     assert found.source == "Grüße: see [a.example/lo…](<https://a.example/long>)"
 
 
+@pytest.mark.parametrize(
+    ("text", "embed", "source"),
+    [
+        ("see", {"external": {"uri": "https://a.example/?a&b", "title": "A [b]"}},
+         "see\n\n[A \\[b]](<https://a.example/?a&b>)"),
+        ("see", {"media": {"external": {"uri": "https://a.example/"}}, "record": {}},
+         "see\n\n[https://a.example/](<https://a.example/>)"),
+        ("", {"external": {"uri": "https://a.example/", "title": "A"}}, "[A](<https://a.example/>)"),
+        ("see https://a.example/x", {"external": {"uri": "https://a.example/x", "title": "A"}},
+         "see https://a.example/x"),
+        ("ha", {"external": {"uri": "https://media.tenor.com/a.gif", "title": "Gif"}}, "ha"),
+        ("", {"external": {"uri": "https://media.tenor.com/a.gif", "title": "Gif"}}, ""),
+        ("", {"record": {"uri": f"at://{DID}/app.bsky.feed.post/k9"}}, ""),
+        ("ha", {"external": {"uri": "javascript:x"}}, "ha"),
+    ],
+)  # fmt: skip
+def test_the_card_of_a_post_on_bluesky_is_a_link(
+    tmp_path: Path, server: OtherSite, text: str, embed: Json, source: str
+) -> None:
+    found = replies_on_bluesky(tmp_path, server, "", record={"text": text, "embed": embed})
+    assert sorted(each.source for each in found) == sorted(filter(None, (source, "fine")))
+
+
+@pytest.mark.parametrize("where", ["thread", "post"])
+def test_replies_that_the_author_hid_on_bluesky_are_left_out(
+    tmp_path: Path, server: OtherSite, where: str
+) -> None:
+    uri = f"at://{DID}/app.bsky.feed.post/k2"
+    gate = {"record": {"hiddenReplies": [uri, 7]}}
+    found = replies_on_bluesky(tmp_path, server, "", gate={where: {"threadgate": gate}})
+    assert [each.source for each in found] == ["fine"]
+
+
 def replies_on_bluesky(
-    tmp_path: Path, server: OtherSite, where: str, label: str = "", record: Json | None = None
+    tmp_path: Path,
+    server: OtherSite,
+    where: str,
+    label: str = "",
+    record: Json | None = None,
+    gate: Json | None = None,
 ) -> list[Comment]:
     """Return what becomes of two replies, of which the first is labelled at `where`."""
     server.pages.clear()
@@ -577,6 +659,7 @@ def replies_on_bluesky(
         labelled = {"post": post, "author": post["author"], "record": post["record"]}[where]
         labelled["labels"] = {"values": labels} if where == "record" else labels
     thread = post_of("k1", "x", first, post_of("k3", "fine"))
-    put(server, thread_path(DID, "k1", 20), {"thread": thread})
+    thread["post"] |= (gate or {}).get("post", {})
+    put(server, thread_path(DID, "k1", 20), {"thread": thread, **(gate or {}).get("thread", {})})
     with served(tmp_path, settings(server, social_accounts=("ann.example",))) as service:
         return Following(service).poll()
