@@ -31,7 +31,8 @@ TECHNICAL = {
     "api/openapi.py", "auth/edit_tokens.py",
     "admin/api",
     "mentions", "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",
-    "moderation/site_names.py", "util/connect.py",
+    "moderation/site_names.py", "util/connect.py", "util/suggestions.py",
+    "util/connect_advice.py",
 }  # fmt: skip
 SPEAKING = sorted(
     path

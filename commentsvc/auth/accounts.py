@@ -72,13 +72,18 @@ def add(tx: Transaction, name: str, password: str, now: int) -> None:
 
     Raise NameTaken or NameRefused.
     """
-    if not _NAME.fullmatch(name):
-        raise NameRefused
-    if find(tx, name):
-        raise NameTaken(name)
+    refuse_name(tx, name)
     role = MODERATOR if tx.first(_accounts().limit(1)) else OWNER
     tx.change(ModeratorTable.insert(name=name, password_hash=password, created_at=now, role=role))
     tx.purge(MODERATORS_TAG)
+
+
+def refuse_name(snapshot: Snapshot, name: str) -> None:
+    """Raise NameTaken or NameRefused if no account can be made with this name."""
+    if not _NAME.fullmatch(name):
+        raise NameRefused
+    if find(snapshot, name):
+        raise NameTaken(name)
 
 
 def set_password(tx: Transaction, name: str, password: str) -> None:

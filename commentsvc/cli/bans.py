@@ -5,12 +5,13 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import data_option
+from commentsvc.cli.common import Commands, data_option
+from commentsvc.cli.tables import Moment, show
 from commentsvc.util.clock import SYSTEM_CLOCK
 from commentsvc.util.timestamps import DAY_MS
 
 
-@click.group()
+@click.group(cls=Commands)
 def ban() -> None:
     """Ban authors, networks, words or domains."""
 
@@ -57,12 +58,13 @@ def remove(data: Path, id_: int) -> None:
 @ban.command("list")
 @data_option
 def list_(data: Path) -> None:
-    """List bans: ID, kind, value, moderator, end."""
+    """List the bans."""
     from commentsvc.cli import client
     from commentsvc.spam import bans
 
     found = client.read(data, bans.listing)
-    for each in found:
-        click.echo(client.ban_line(each))
-    if not found:
-        click.echo("no bans")
+    rows = [
+        (each.id, each.kind, each.value, each.actor, Moment(each.expires_at, "never"))
+        for each in found
+    ]
+    show(("ID", "KIND", "VALUE", "BY", "ENDS"), rows, "no bans")

@@ -18,6 +18,7 @@ import msgspec
 from commentsvc.auth import edit_tokens
 from commentsvc.backup import integrity
 from commentsvc.cli import running
+from commentsvc.cli.tables import Cell, Moment, printable
 from commentsvc.db import sqlite_files, writer
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
@@ -28,13 +29,11 @@ from commentsvc.db.migrations import upgrade
 from commentsvc.model import TEXT, Entry
 from commentsvc.moderation import site_names
 from commentsvc.moderation.history import HistoryEntry
-from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping
 from commentsvc.runtime.control_commands import CommandResult, Order
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
-from commentsvc.spam.bans import Ban
 from commentsvc.util import timestamps
 from commentsvc.util.clock import SYSTEM_CLOCK
 
@@ -54,6 +53,7 @@ ALONE_CACHE: Final = 40_960
 READ_PATIENCE: Final = 5.0
 # Characters of a comment's first line that are shown.
 LINE_LENGTH: Final = 60
+ROW: Final = ("ID", "STATUS", "AGE", "PAGE", "AUTHOR", "TEXT")
 
 
 def write(data: Path, order: Order) -> CommandResult:
@@ -242,16 +242,13 @@ def database(data: Path) -> Location:
     return location
 
 
-def as_line(entry: Entry) -> str:
-    """Return a comment as a line for a terminal: id, status, date, page, author, first line."""
+def as_row(entry: Entry) -> tuple[Cell, ...]:
+    """Return a comment as a row of ROW: its page, author and first line, among others."""
     comment = entry.comment
-    date = timestamps.local(comment.created_at).rpartition(":")[0]
     first = next((line for line in comment.source.splitlines() if line.strip()), "").strip()
     short = first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"
     page = f"{entry.site}:{entry.url}"
-    return printable(
-        f"{comment.id:>6}  {comment.status:<8}  {date}  {page}  {comment.author}: {short}"
-    )
+    return comment.id, comment.status, Moment(comment.created_at), page, comment.author, short
 
 
 def change_line(change: HistoryEntry) -> str:
@@ -261,25 +258,6 @@ def change_line(change: HistoryEntry) -> str:
     if change.undone_at is not None:
         line += f"; undone {timestamps.local(change.undone_at)} by {change.undone_by}"
     return printable(line)
-
-
-def thread_line(thread: ThreadSummary) -> str:
-    """Return a thread as a line for a terminal: comments, state, page, its aliases, title."""
-    page = " = ".join((thread.url, *thread.aliases))
-    return printable(f"{thread.count:>6}  {thread.state:<6}  {thread.site}:{page}  {thread.title}")
-
-
-def ban_line(ban: Ban) -> str:
-    """Return a ban as a line for a terminal: id, kind, value, who made it, when it ends."""
-    end = "for good" if ban.expires_at is None else f"until {timestamps.local(ban.expires_at)}"
-    return printable(f"{ban.id:>6}  {ban.kind:<7}  {ban.value}  by {ban.actor}, {end}")
-
-
-def printable(text: str) -> str:
-    """Return `text` without terminal commands and bidirectional control characters."""
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
-    )
 
 
 def as_json(entry: Entry) -> str:

@@ -19,6 +19,7 @@ import click
 
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.parser import SettingsError
+from commentsvc.util.suggestions import no_such
 
 # An address to listen on: 127.0.0.1:8080, unix:/run/http.sock; and what to do about an error.
 _ADDRESS: Final = re.compile(r"unix:.+|.+:\d+")
@@ -52,16 +53,47 @@ class Failure(click.ClickException):
             click.echo(f"{name} {line}", file=file, err=True, color=show_colours())
 
 
-class Program(click.Group):
-    """A group of commands that turns expected errors into a Failure.
+class Commands(click.Group):
+    """A group of commands that says which command a mistyped one may be."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            raise click.UsageError(no_such("command", name, self.list_commands(ctx)), ctx)
+        return super().resolve_command(ctx, args)
+
+
+class Program(Commands):
+    """The group of all commands, which turns expected errors into a Failure.
 
     `elsewhere` maps the names of commands to `module.function` in this package. They are imported
-    only when they are used, since all of them take 30 ms.
+    only when they are used, since all of them take 30 ms. `themes` are the headings of the help,
+    with the names of the commands below each.
     """
 
-    def __init__(self, *args: Any, elsewhere: Mapping[str, str], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, elsewhere: Mapping[str, str], themes: Mapping[str, str], **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)  # as in click
         self._elsewhere = elsewhere
+        self._themes = themes
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by themes."""
+        names = self.list_commands(ctx)
+        column = max(map(len, names))
+        for theme, below in self._themes.items():
+            commands = {name: self.get_command(ctx, name) for name in below.split()}
+            with formatter.section(theme):
+                formatter.write_dl(
+                    [
+                        (name.ljust(column), command.get_short_help_str(formatter.width))
+                        for name, command in commands.items()
+                        if command
+                    ]
+                )
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *self._elsewhere})

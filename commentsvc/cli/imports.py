@@ -8,7 +8,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -16,6 +15,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import click
 
 from commentsvc.cli.common import config_option, data_option, must_have_folder
+from commentsvc.cli.tables import Moment, show
 from commentsvc.imports import detect, formats
 
 if TYPE_CHECKING:
@@ -250,18 +250,18 @@ def _undo(data: Path, run: int) -> None:
 
 
 def _show_runs(data: Path) -> None:
-    from datetime import datetime
-
     from commentsvc.cli import client
     from commentsvc.imports.store import store
 
-    runs = client.read(data, store.runs)
-    if not runs:
-        click.echo("no imports")
-    for run in runs:
-        begun = datetime.fromtimestamp(run.started_at / 1_000, UTC)
-        state = "undone" if run.undone_at else "" if run.finished_at else "not complete"
-        click.echo(
-            f"{run.id:>4}  {begun:%Y-%m-%d %H:%M}  {run.source:<10} {run.comments:>8}"
-            f"  {run.files}  {state}".rstrip()
+    rows = [
+        (
+            run.id,
+            Moment(run.started_at),
+            run.source,
+            run.comments,
+            run.files,
+            "undone" if run.undone_at else "" if run.finished_at else "not complete",
         )
+        for run in client.read(data, store.runs)
+    ]
+    show(("ID", "BEGUN", "FROM", "COMMENTS", "FILES", "STATE"), rows, "no imports")

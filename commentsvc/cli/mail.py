@@ -12,11 +12,11 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
-from commentsvc.cli.common import Failure, ask_for, config_option, data_option
+from commentsvc.cli.common import Commands, Failure, ask_for, config_option, data_option
 from commentsvc.settings import data_dir
 
 
-@click.group()
+@click.group(cls=Commands)
 def mail() -> None:
     """Test the mail settings, or receive answers to mails."""
 

@@ -58,15 +58,29 @@ ELSEWHERE: Final = {
 }
 
 
+# All commands, below the headings of the help.
+THEMES: Final = {
+    "Set up and run": "init serve check doctor healthcheck mail",
+    "Moderate comments": (
+        "list search approve spam delete undo answer edit pin unpin history ban forget"
+    ),
+    "Manage pages, sites and accounts": "thread site moderator",
+    "Keep and move comments": "backup restore copy export import",
+}
+
+
 @click.group(
-    cls=Program, elsewhere=ELSEWHERE, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=Program,
+    elsewhere=ELSEWHERE,
+    themes=THEMES,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="commentsvc", prog_name="commentsvc")
 def main() -> None:
     """commentsvc stores and serves the comments of static blogs.
 
-    All data is in one folder (--data). `init` writes a settings file there that explains every
-    setting. An environment variable COMMENTSVC_<SECTION>_<KEY> overrides a setting.
+    All data is in one folder (--data), which `init` sets up. An environment variable
+    COMMENTSVC_<SECTION>_<KEY> overrides a setting.
     """
 
 

@@ -10,7 +10,11 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import ask_for, config_option, data_option
+from commentsvc.cli.common import ask_for, config_option, counted, data_option
+from commentsvc.cli.tables import show
+
+# Changed comments that are named one by one.
+SAID = 5
 
 _ids = click.argument("ids", metavar="[ID]...", nargs=-1, type=click.IntRange(1, 2**63 - 1))
 _id = click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
@@ -56,12 +60,25 @@ def _change(
     from commentsvc.runtime.control_commands import ChangeStatus
 
     answer = client.write(data, ChangeStatus(to=to, ids=ids, all=everything))
-    for id_ in answer.changed:
-        click.echo(f"comment {id_} is {to}")
+    _say_changed(data, answer.changed, f"is {to}", f"are {to}")
     if everything and not answer.changed:
         click.echo("no comments are pending")
     for id_, status in sorted(answer.unchanged.items()):
         click.echo(f"comment {id_} is unchanged: it is {status}")
+
+
+def _say_changed(data: Path, ids: tuple[int, ...], one: str, many: str) -> None:
+    """Say what became of these comments; of more than SAID, how many there are of which site."""
+    if len(ids) <= SAID:
+        for id_ in ids:
+            click.echo(f"comment {id_} {one}")
+        return
+    from commentsvc.cli import client
+    from commentsvc.comments import queries
+
+    counts = client.read(data, queries.counts_by_site, ids)
+    sites = ", ".join(f"{number} of {site}" for site, number in counts.items())
+    click.echo(f"{len(ids)} comments {many}: {sites}")
 
 
 @click.command()
@@ -73,8 +90,7 @@ def undo(data: Path, ids: tuple[int, ...]) -> None:
     from commentsvc.runtime.control_commands import UndoChange
 
     answer = client.write(data, UndoChange(ids=ids))
-    for id_ in answer.changed:
-        click.echo(f"comment {id_}: the last change is undone")
+    _say_changed(data, answer.changed, "is as before its last change", "are as before")
     for id_, status in sorted(answer.unchanged.items()):
         click.echo(f"comment {id_} is unchanged: it has been changed again since, and is {status}")
 
@@ -89,8 +105,10 @@ def edit(data: Path, settings_file: Path | None, id_: int) -> None:
     The text is Markdown. `undo` restores the old text.
     """
     from commentsvc.cli import client
+    from commentsvc.comments import queries
     from commentsvc.runtime.control_commands import EditText
 
+    client.read(data, queries.get, id_)  # before anything is typed
     message = _message(data, settings_file)
     changed = client.write(data, EditText(id=id_, message=message)).changed
     outcome = "has the new text" if changed else "is unchanged: it already has this text"
@@ -114,8 +132,10 @@ def answer(data: Path, settings_file: Path | None, id_: int, name: str) -> None:
     The text is Markdown. If the comment is pending, it is approved.
     """
     from commentsvc.cli import client
+    from commentsvc.comments import queries
     from commentsvc.runtime.control_commands import AnswerComment
 
+    client.read(data, queries.get, id_)  # before anything is typed
     message = _message(data, settings_file)
     [number] = client.write(data, AnswerComment(id=id_, message=message, name=name)).changed
     click.echo(f"comment {id_} is answered by comment {number}")
@@ -198,15 +218,17 @@ def history(data: Path, id_: int) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line.")
 def list_(data: Path, status: str, limit: int, as_json: bool) -> None:
-    """List comments: ID, status, date, page, author, first line."""
+    """List comments, newest first."""
     from commentsvc.cli import client
     from commentsvc.comments import queries
 
     entries = client.read(data, queries.listing, None if status == "all" else status, limit)
-    for entry in entries:
-        click.echo(client.as_json(entry) if as_json else client.as_line(entry))
-    if not entries and not as_json:
-        click.echo("no comments" if status == "all" else f"no {status} comments")
+    if as_json:
+        for entry in entries:
+            click.echo(client.as_json(entry))
+        return
+    empty = "no comments" if status == "all" else f"no {status} comments"
+    show(client.ROW, [client.as_row(entry) for entry in entries], empty)
 
 
 @click.command()
@@ -246,12 +268,8 @@ def search(data: Path, words: tuple[str, ...], status: str | None, site: str, li
         limit=limit,
         before=None,
     )
-    for entry in found.items:
-        click.echo(client.as_line(entry))
-    if not found.items:
-        click.echo(
-            "no comments" if found.next is None else "none of the newest comments has these words"
-        )
+    empty = "no comments" if found.next is None else "none of the newest comments has these words"
+    show(client.ROW, [client.as_row(entry) for entry in found.items], empty)
     if found.unindexed:
         click.echo(f"the newest {found.unindexed} are not searchable yet", err=True)
 
@@ -259,8 +277,8 @@ def search(data: Path, words: tuple[str, ...], status: str | None, site: str, li
 @click.command()
 @data_option
 @click.argument("email", metavar="EMAIL")
-@click.confirmation_option(prompt="This cannot be undone. Erase everything that this author wrote?")
-def forget(data: Path, email: str) -> None:
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+def forget(data: Path, email: str, yes: bool) -> None:
     """Erase everything that an author has written.
 
     EMAIL identifies the author. Replies by others are kept. This cannot be undone.
@@ -268,10 +286,14 @@ def forget(data: Path, email: str) -> None:
     if "@" not in email.strip():
         raise click.UsageError("Give the email address of the author.")
     from commentsvc.cli import client
+    from commentsvc.moderation import personal_data
     from commentsvc.runtime.control_commands import ErasePerson
 
+    written = client.read(data, personal_data.ids, email.strip())
+    if not yes:
+        what = f"{counted(len(list(written)), 'comment')} of {email.strip()}"
+        click.confirm(f"This cannot be undone. Erase {what}, and all else about them?", abort=True)
     erased = client.write(data, ErasePerson(email=email.strip())).changed
-    for comment_id in erased:
-        click.echo(f"comment {comment_id} is erased")
+    _say_changed(data, erased, "is erased", "are erased")
     if not erased:
         click.echo("no comment has this email address")

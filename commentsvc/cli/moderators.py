@@ -11,14 +11,16 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import Failure, config_option, data_option
+from commentsvc.cli.common import Commands, Failure, config_option, data_option
+from commentsvc.cli.tables import Cell, Moment, show
 from commentsvc.model import ROLES, SCOPES
+from commentsvc.util.suggestions import no_such
 
 KINDS = ("session", "token", "passkey", "identity")
 _name = click.argument("name", metavar="NAME")
 
 
-@click.group()
+@click.group(cls=Commands)
 def moderator() -> None:
     """Manage the accounts for the moderation pages.
 
@@ -32,6 +34,10 @@ def moderator() -> None:
 @_name
 def add(data: Path, name: str) -> None:
     """Create an account with a password."""
+    from commentsvc.auth import accounts
+    from commentsvc.cli import client
+
+    client.read(data, accounts.refuse_name, name)  # before a password is asked for
     _write(data, "add", name, _new_hash())
     click.echo(f"{name} may sign in at /moderation")
 
@@ -45,6 +51,7 @@ def passwd(data: Path, name: str) -> None:
     Every browser is signed out, and all tokens, passkeys and identities at a provider are removed.
     A second factor stays: see no-code.
     """
+    _must_exist(data, name)
     _write(data, "passwd", name, _new_hash())
     click.echo(f"{name} has a new password; sessions, tokens, passkeys and identities are removed")
 
@@ -54,6 +61,7 @@ def passwd(data: Path, name: str) -> None:
 @_name
 def remove(data: Path, name: str) -> None:
     """Remove an account. Its past decisions are kept."""
+    _must_exist(data, name)
     _write(data, "remove", name)
     click.echo(f"{name} may no longer sign in")
 
@@ -63,6 +71,7 @@ def remove(data: Path, name: str) -> None:
 @_name
 def no_code(data: Path, name: str) -> None:
     """Turn off two-factor sign-in, if app and codes are lost."""
+    _must_exist(data, name)
     _write(data, "no-code", name)
     click.echo(f"{name} signs in with the password alone, and may set up an app again")
 
@@ -83,6 +92,7 @@ def profile(data: Path, name: str, **changes: str | None) -> None:
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import ChangeProfile
 
+    _must_exist(data, name)
     client.write(data, ChangeProfile(name=name, **changes))
     click.echo(f"{name} has a new profile")
 
@@ -103,13 +113,17 @@ def role(
     --site the role applies to all sites. Only owners of all sites can manage accounts.
     """
     from commentsvc.cli import client
+    from commentsvc.exports import contents
     from commentsvc.runtime.control_commands import AssignRole
 
+    _must_exist(data, name)
+    for site in sites:
+        client.read(data, contents.check_site, site)
     client.write(data, AssignRole(name=name, role=given, sites=sites))
     click.echo(f"{name} is now {given} of {', '.join(sites) or 'all sites'}")
 
 
-@moderator.group()
+@moderator.group(cls=Commands)
 def token() -> None:
     """Manage tokens, with which programs use an account."""
 
@@ -149,8 +163,12 @@ def add_token(
     """
     from commentsvc.auth import api_tokens
     from commentsvc.cli import client
+    from commentsvc.exports import contents
     from commentsvc.runtime.control_commands import AddToken
 
+    _must_exist(data, name)
+    for site in sites:
+        client.read(data, contents.check_site, site)
     made, digest = api_tokens.new_token(os.urandom(api_tokens.TOKEN_SIZE))
     order = AddToken(name=name, label=label, scope=scope, sites=sites, days=days, digest=digest)
     client.write(data, order)
@@ -161,19 +179,23 @@ def add_token(
 @data_option
 @_name
 def list_tokens(data: Path, name: str) -> None:
-    """List tokens: ID, label, scope, sites, last use, end."""
-    from commentsvc.auth import accounts, api_tokens
+    """List the tokens of an account."""
+    from commentsvc.auth import api_tokens
     from commentsvc.cli import client
-    from commentsvc.util import timestamps
 
-    tokens = client.read(data, api_tokens.of_moderator, client.read(data, accounts.named, name).id)
-    for each in tokens:
-        sites = each.sites.replace("\n", ", ") or "all sites"
-        used = f"used {timestamps.local(each.used_at)}" if each.used_at else "never used"
-        until = timestamps.local(each.expires_at)
-        click.echo(f"{each.id}  {each.name}  {each.scope} on {sites}  {used}  until {until}")
-    if not tokens:
-        click.echo("no tokens")
+    tokens = client.read(data, api_tokens.of_moderator, _must_exist(data, name))
+    rows = [
+        (
+            each.id,
+            each.name,
+            each.scope,
+            _sites(each.sites),
+            Moment(each.used_at or None),
+            Moment(each.expires_at),
+        )
+        for each in tokens
+    ]
+    show(("ID", "LABEL", "SCOPE", "SITES", "USED", "ENDS"), rows, "no tokens")
 
 
 @token.command("remove")
@@ -185,12 +207,13 @@ def remove_token(data: Path, name: str, id_: int) -> None:
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import RevokeToken
 
+    _must_exist(data, name)
     if not client.write(data, RevokeToken(name=name, id=id_)).changed:
         raise Failure([f"{name} has no token {id_}"])
     click.echo(f"token {id_} is revoked")
 
 
-@moderator.group()
+@moderator.group(cls=Commands)
 def credential() -> None:
     """Manage what opens an account besides its password."""
 
@@ -200,23 +223,27 @@ def credential() -> None:
 @config_option
 @_name
 def list_credentials(data: Path, settings_file: Path | None, name: str) -> None:
-    """List browsers, tokens, passkeys, providers: kind, ID, name."""
-    from commentsvc.auth import accounts, credentials
+    """List browsers, tokens, passkeys and providers."""
+    from commentsvc.auth import credentials
     from commentsvc.auth.sessions import Lifetime
     from commentsvc.cli import client, running
-    from commentsvc.util import timestamps
     from commentsvc.util.clock import SYSTEM_CLOCK
 
     settings = running.settings_for(data, settings_file, "moderation")
     lifetime, now = Lifetime.of(settings.moderation), SYSTEM_CLOCK.now_ms()
-    owner = client.read(data, accounts.named, name).id
+    owner = _must_exist(data, name)
     known = client.read(data, credentials.of_moderator, owner, lifetime, now)
-    for each in known:
-        used = f"used {timestamps.local(each.used_at)}" if each.used_at else "not known to be used"
-        since = timestamps.local(each.created_at)
-        click.echo(f"{each.kind} {each.id}  {client.printable(each.name)}  since {since}  {used}")
-    if not known:
-        click.echo("only the password")
+    rows = [
+        (
+            each.kind,
+            each.id,
+            each.name,
+            Moment(each.created_at),
+            Moment(each.used_at or None, "not known"),
+        )
+        for each in known
+    ]
+    show(("KIND", "ID", "NAME", "SINCE", "USED"), rows, "only the password")
 
 
 @credential.command("remove")
@@ -231,6 +258,7 @@ def remove_credential(
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import RemoveCredential
 
+    _must_exist(data, name)
     if not client.write(data, RemoveCredential(name=name, kind=kind, id=id_)).changed:
         raise Failure([f"{name} has no {kind} {id_}"])
     click.echo(f"{kind} {id_} is removed")
@@ -239,23 +267,36 @@ def remove_credential(
 @moderator.command("list")
 @data_option
 def list_(data: Path) -> None:
-    """List accounts: name, role, sites, since when, profile."""
+    """List the accounts, their roles and profiles."""
     from commentsvc.auth import accounts
     from commentsvc.cli import client
     from commentsvc.moderation import profiles
-    from commentsvc.util import timestamps
 
     everyone = client.read(data, accounts.everyone)
     by_name = {profile.name: profile for profile in client.read(data, profiles.everyone)}
+    rows: list[tuple[Cell, ...]] = []
     for one in everyone:
         shown = by_name[one.name]
         email = shown.email if shown.is_verified else shown.email and f"{shown.email} (unconfirmed)"
         public = "  ".join(filter(None, (shown.author, email, shown.site)))
-        since = timestamps.local(one.created_at)
-        sites = shown.sites.replace("\n", ", ") or "all sites"
-        click.echo(f"{one.name}  {shown.role} of {sites}  since {since}  writes as {public}")
-    if not everyone:
-        click.echo("no moderators")
+        rows.append((one.name, shown.role, _sites(shown.sites), Moment(one.created_at), public))
+    show(("NAME", "ROLE", "SITES", "SINCE", "WRITES AS"), rows, "no moderators")
+
+
+def _sites(names: str) -> str:
+    return names.replace("\n", ", ") or "all sites"
+
+
+def _must_exist(data: Path, name: str) -> int:
+    """Return the id of an account. Raise Failure if there is none, before anything is asked."""
+    from commentsvc.auth import accounts
+    from commentsvc.cli import client
+
+    account = client.read(data, accounts.find, name)
+    if account is None:
+        names = [each.name for each in client.read(data, accounts.everyone)]
+        raise Failure([no_such("moderator", name, names)])
+    return account.id
 
 
 def _write(

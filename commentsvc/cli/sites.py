@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from commentsvc.cli.common import Failure, config_option, counted, data_option
+from commentsvc.cli.common import Commands, Failure, config_option, counted, data_option
 
 
-@click.group()
+@click.group(cls=Commands)
 def site() -> None:
     """Rename sites."""
 

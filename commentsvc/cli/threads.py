@@ -10,7 +10,8 @@ from typing import BinaryIO, Literal
 
 import click
 
-from commentsvc.cli.common import config_option, counted, data_option
+from commentsvc.cli.common import Commands, config_option, counted, data_option
+from commentsvc.cli.tables import show
 
 _site = click.option("--site", default="", metavar="NAME", help="The site. Default: the first one.")
 
@@ -21,7 +22,7 @@ def _of_page(command: Callable[..., None]) -> Callable[..., None]:
     return data_option(config_option(_site(url(command))))
 
 
-@click.group()
+@click.group(cls=Commands)
 def thread() -> None:
     """Close, rename, reset, move or merge pages."""
 
@@ -216,12 +217,13 @@ def import_(data: Path, settings_file: Path | None, site: str, file: BinaryIO) -
     help="The largest number of pages.",
 )
 def list_(data: Path, containing: str, limit: int) -> None:
-    """List pages: comments, state, address, aliases, title."""
+    """List pages, with their aliases and titles."""
     from commentsvc.cli import client
     from commentsvc.moderation import threads
 
     found = client.read(data, threads.listing, containing, limit, None)
-    for each in found:
-        click.echo(client.thread_line(each))
-    if not found:
-        click.echo("no pages")
+    rows = [
+        (each.count, each.state, " = ".join((f"{each.site}:{each.url}", *each.aliases)), each.title)
+        for each in found
+    ]
+    show(("COMMENTS", "STATE", "PAGE", "TITLE"), rows, "no pages")

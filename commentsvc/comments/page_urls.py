@@ -37,6 +37,7 @@ from commentsvc.markup.markdown import absolute
 from commentsvc.model import Entry
 from commentsvc.settings.schema import Site
 from commentsvc.util.origin import host_of, origin
+from commentsvc.util.suggestions import no_such
 from commentsvc.util.timestamps import DAY_MS
 
 LENGTH = 2_000  # characters of a url: what browsers, proxies and search engines take in practice
@@ -301,6 +302,4 @@ class Sites:
         try:
             return self._sites[name]
         except KeyError:
-            known = ", ".join(self._sites)
-            message = f"There is no site with this name; the sites are: {known}."
-            raise UnknownSiteError(message) from None
+            raise UnknownSiteError(no_such("site", name, self._sites)) from None

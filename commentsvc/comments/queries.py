@@ -300,6 +300,13 @@ def pending_ids(snapshot: Snapshot) -> list[int]:
     return [row[0] for row in snapshot.query(query.order_by(CommentTable.id))]
 
 
+def counts_by_site(snapshot: Snapshot, ids: Sequence[int]) -> dict[str, int]:
+    """Return how many of the comments `ids` each site has, by its name."""
+    of_site = with_thread(SiteTable.name, fn.COUNT(CommentTable.id)).group_by(SiteTable.name)
+    found = of_site.where(Among(CommentTable.id, ids_text(ids))).order_by(SiteTable.name)
+    return dict(snapshot.query(found))
+
+
 def thread(snapshot: Snapshot, site: str, url: str) -> Thread:
     """Return the thread of a page, also after a move; an empty one for an unknown page."""
     row = snapshot.first(_thread, site, url)

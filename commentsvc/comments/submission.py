@@ -23,10 +23,10 @@ from commentsvc.settings.schema import CommentsSettings
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import deliverable, host_of
+from commentsvc.util.suggestions import nearest
 from commentsvc.util.text import (
     VISIBLE,
     is_visible,
-    nearest,
     one_line,
     whole_number,
     with_few_marks,

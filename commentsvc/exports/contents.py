@@ -72,6 +72,7 @@ from commentsvc.exports.records import (
 )
 from commentsvc.feedback import reactions
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, CLASSIFIER, PENDING
+from commentsvc.util.suggestions import no_such
 from commentsvc.util.timestamps import rfc3339_ms
 
 T = TypeVar("T")
@@ -286,9 +287,7 @@ def check_site(snapshot: Snapshot, site: str) -> None:
         for (name,) in snapshot.query(SiteTable.select(SiteTable.name).order_by(SiteTable.name))
     ]
     if site and site not in known:
-        raise UnknownSiteError(
-            f"There is no site with this name; the sites are: {', '.join(known)}."
-        )
+        raise UnknownSiteError(no_such("site", site, known))
 
 
 def threads(snapshot: Snapshot, selection: Selection) -> Iterator[ThreadRecord]:

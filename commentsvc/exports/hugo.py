@@ -26,6 +26,7 @@ from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.model import APPROVED, CLOSED
+from commentsvc.util.suggestions import no_such
 from commentsvc.util.timestamps import rfc3339
 
 # The beginning of each file; other files are not ours and never removed.
@@ -178,9 +179,7 @@ def _site(snapshot: Snapshot, name: str) -> str:
     known = [site for site, _ in sites]
     if name:
         if name not in known:
-            raise UnknownSiteError(
-                f"There is no site with this name; the sites are: {', '.join(known)}."
-            )
+            raise UnknownSiteError(no_such("site", name, known))
         return name
     used = [site for site, count in sites if count] or known
     if len(used) != 1:

@@ -25,7 +25,7 @@ from msgspec.structs import FieldInfo
 from commentsvc.settings import data_dir, toml_file
 from commentsvc.settings.toml_file import Block, Fault
 from commentsvc.util.origin import origin
-from commentsvc.util.text import nearest
+from commentsvc.util.suggestions import nearest
 
 # In bytes: a larger file is not a settings file, but a wrong path.
 FILE_LIMIT: Final = 1_048_576
@@ -185,7 +185,7 @@ class SettingsParser:
         keys = {name.rpartition(".")[2]: name for name in names}
         keys |= {k: f"{s}.{k}" for s, k in self._variables.values() if s == section}
         near = [known for known, name in keys.items() if name.startswith(f"{section}.")]
-        known = nearest(key, near) or nearest(key, keys)
+        known = nearest(key, near, 0.5) or nearest(key, keys)
         return f"Did you mean {keys[known]}?" if known else "docs/configuring.md lists all."
 
     def _explain(self, fault: Fault) -> str:

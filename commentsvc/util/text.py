@@ -3,7 +3,6 @@
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterable
 from html import unescape
 from typing import Final
 from urllib.parse import unquote
@@ -166,12 +165,3 @@ def decoded(data: bytes, charset: str, errors: str = "strict") -> str:
     if codecs.lookup(charset).name in _FOR_NAMES:
         raise LookupError(charset)
     return data.decode(charset, errors)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return what of `known` is most similar to a mistyped word; "" if it looks like none."""
-    from difflib import get_close_matches  # only for a message, and not small
-
-    folded = {each.casefold(): each for each in known}
-    found = get_close_matches(word[:100].casefold(), folded, 1, cutoff=0.5)
-    return folded[found[0]] if found else ""

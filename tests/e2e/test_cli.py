@@ -112,12 +112,12 @@ def test_undoing_takes_the_last_command_back_at_once(service: Service) -> None:
     approve(service.data, "--all")
     assert command("delete", "--data", service.data, 1).out == "comment 1 is deleted\n"
     assert counts(service) == [1, 1]
-    assert command("undo", "--data", service.data).out == "comment 1: the last change is undone\n"
+    assert command("undo", "--data", service.data).out == "comment 1 is as before its last change\n"
     assert counts(service) == [2, 1]
     assert command("spam", "--data", service.data, 3).out == "comment 3 is spam\n"
     assert (
         command("undo", "--data", service.data, 2, 3).out
-        == "comment 2: the last change is undone\ncomment 3: the last change is undone\n"
+        == "comment 2 is as before its last change\ncomment 3 is as before its last change\n"
     )
     assert counts(service) == [1, 1]
     lines = command("history", "--data", service.data, 2).out.splitlines()
@@ -137,7 +137,7 @@ def test_pages_are_merged_moved_and_closed_at_once(service: Service) -> None:
     assert counts(service) == [3, 3]
     thread("move", "/b/", "/c/")
     assert [*counts(service), service.count("/c/")] == [3, 3, 3]
-    assert thread("list") == "     3  aging   blog:/c/ = /a/ = /b/  \n"
+    assert thread("list") == "3  aging  blog:/c/ = /a/ = /b/\n"
     thread("close", "/a/")
     assert service.submit("/b/", "Too late").json()["error"]["code"] == "closed"
     assert command("check", "--data", service.data).code == 0
@@ -164,7 +164,7 @@ def test_a_comment_is_edited_from_stdin(service: Service) -> None:
     listed = service.request("GET", "/api/comments?url=/b/").json()["data"]
     assert listed[0]["html"] == "<p><em>Better</em></p>\n"
     assert "edited" in listed[0]
-    assert command("undo", "--data", service.data).out == "comment 3: the last change is undone\n"
+    assert command("undo", "--data", service.data).out == "comment 3 is as before its last change\n"
     assert service.request("GET", "/api/comments?url=/b/").json()["data"][0]["content"] == "Third"
 
 
@@ -202,7 +202,7 @@ def test_list_shows_the_pending_newest_first(service: Service, running: bool) ->
         service.stop()
     lines = command("list", "--data", service.data).out.splitlines()
     assert [line.split()[:2] for line in lines] == [[str(n), "pending"] for n in (3, 2, 1)]
-    assert lines[0].endswith("  blog:/b/  Ann: Third")
+    assert lines[0].endswith("  blog:/b/  Ann  Third")
 
 
 def test_list_can_be_narrowed(service: Service) -> None:

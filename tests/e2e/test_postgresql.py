@@ -51,7 +51,7 @@ def test_a_day_of_a_service_with_postgresql(
     assert [first.count("/a/"), first.count("/b/")] == [2, 2]
     assert said("spam", 3) == "comment 3 is spam\n"
     assert first.count("/b/") == 1
-    assert said("undo") == "comment 3: the last change is undone\n"
+    assert said("undo") == "comment 3 is as before its last change\n"
     assert first.count("/a/") == 2
     assert said("ban", "add", "domain", "bad.example") == "ban 1 is set\n"
     assert first.submit("/a/", "see https://bad.example/").status == 202

@@ -50,8 +50,7 @@ def test_the_list_has_a_line_for_each_ban(tmp_path: Path, monkeypatch: pytest.Mo
     ]
     monkeypatch.setattr(client, "read", lambda *_: listed)
     assert run(tmp_path, "list").output == (
-        "     2  word     tea\ufffd  by Mo, for good\n"
-        "     1  author   eve  by Mo, until 2026-09-21 14:13:20\n"
+        "2  word    tea\ufffd  Mo  never\n1  author  eve   Mo  2026-09-21 14:13:20\n"
     )
     monkeypatch.setattr(client, "read", lambda *_: [])
     assert run(tmp_path, "list").output == "no bans\n"

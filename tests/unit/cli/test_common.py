@@ -2,14 +2,17 @@
 
 import gc
 import io
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc import app
+from commentsvc.auth import accounts
 from commentsvc.cli import main
 from commentsvc.cli.common import ask_for, progress, whole
 from commentsvc.db.errors import DatabaseUnusable
@@ -124,7 +127,7 @@ def test_exit_codes_are_those_of_the_manual(tmp_path: Path, words: list[str], co
         ("thread title /a/ \udcff", b""),
         ("ban add word \udcff", b""),
         ("forget \udcff@mail.example --yes", b""),
-        ("moderator profile rosa --public-name \udcff", b""),
+        ("moderator token add ann \udcff", b""),
         ("edit 1", b"\xff"),
     ],
 )
@@ -132,6 +135,7 @@ def test_exit_codes_are_those_of_the_manual(tmp_path: Path, words: list[str], co
 def test_a_text_that_is_not_utf8_is_one_line(tmp_path: Path, words: str, given: bytes) -> None:
     with opened(tmp_path) as database:
         add(database)
+        database.write_now(accounts.add, "ann", "", 0)
     done = CliRunner().invoke(
         main.main, [*words.split(), "--data", str(tmp_path)], input=given, catch_exceptions=False
     )
@@ -184,3 +188,28 @@ def test_an_error_that_nobody_foresaw_is_not_hidden(
 ) -> None:
     monkeypatch.setattr(app, "run", failing(ZeroDivisionError()))
     assert isinstance(serve(tmp_path).exception, ZeroDivisionError)
+
+
+def test_the_help_has_each_command_once_below_a_theme() -> None:
+    text = CliRunner().invoke(main.main, ["--help"], terminal_width=100).output
+    listed = re.findall(r"(?m)^  ([a-z]+) +[A-Z]", text)
+    assert sorted(listed) == main.main.list_commands(click.Context(main.main))
+    assert re.findall(r"(?m)^([A-Z][a-z ,]+):$", text) == ["Options", *main.THEMES]
+    assert not re.search(r"[a-z]\.\.\.$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("aprove", 'There is no command "aprove". Did you mean "approve"?'),
+        ("moderators", 'There is no command "moderators". Did you mean "moderator"?'),
+        ("moderator pasword", 'There is no command "pasword". Did you mean "passwd"?'),
+        ("moderator token lst", 'There is no command "lst". Did you mean "list"?'),
+        ("mail xyz", 'There is no command "xyz". There are: receive, test.'),
+        ("list --dta x", "No such option '--dta'"),
+    ],
+)
+def test_a_mistyped_command_is_told_which_one_may_be_meant(words: str, said: str) -> None:
+    result = CliRunner().invoke(main.main, words.split())
+    assert result.exit_code == 2
+    assert said in result.stderr

@@ -88,7 +88,7 @@ def test_a_failed_export_leaves_no_file(data: Path) -> None:
     refused = run(data, data / "new", "--site", "another")
     assert (refused.exit_code, refused.output) == (
         1,
-        "commentsvc: There is no site with this name; the sites are: blog.\n",
+        'commentsvc: There is no site "another". There are: blog.\n',
     )
     assert not list(data.glob("new*"))
 

@@ -194,7 +194,7 @@ def test_the_spam_filter_learns_where_that_is_wanted(
         (["auto", "FILE", "--undo", "1"], "without FORMAT and FILE"),
         (["auto", "FILE", "--timezone", "Mars"], "like Europe/Berlin"),
         (["auto", "FILE", "--status", "approved,none"], "'none' is not one of"),
-        (["auto", "FILE", "--site", "other"], "There is no site with this name"),
+        (["auto", "FILE", "--site", "other"], 'There is no site "other"'),
         (["wordpress", "BROKEN"], "line 2: the XML is broken here"),
         (["auto", "/dev/null"], "null contains no text"),
         (["auto", "FILE", "--data", "/nowhere"], "There is no folder /nowhere."),

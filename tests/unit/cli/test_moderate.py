@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from commentsvc.cli import client, main
+from commentsvc.auth import accounts
+from commentsvc.cli import client, main, moderate, moderators
+from commentsvc.comments import site_rows
 from commentsvc.comments.search import SearchResult, find
 from commentsvc.model import Entry
 from commentsvc.moderation.history import HistoryEntry as Changed
@@ -19,9 +21,10 @@ from commentsvc.runtime.control_commands import (
     Order,
     UndoChange,
 )
-from tests.unit.database_fixture import COMMENT
+from tests.unit.database_fixture import COMMENT, add, opened
 
 Run = Callable[..., Result]
+SITES = ("blog", "notes")
 
 
 @pytest.fixture
@@ -45,6 +48,7 @@ def test_an_answer_is_read_from_the_standard_input(
         return CommandResult((8,))
 
     monkeypatch.setattr(client, "write", write)
+    monkeypatch.setattr(client, "read", lambda *_: None)
     assert (
         run("answer", 7, "--as", "mo", given=" *Yes*\n").output
         == "comment 7 is answered by comment 8\n"
@@ -79,9 +83,9 @@ def test_a_decision_wants_ids_or_all(run: Run, verb: str, words: list[object]) -
         (["approve", "--all"], ChangeStatus(to="approved", all=True), CommandResult(),
          "no comments are pending\n"),
         (["undo"], UndoChange(), CommandResult((1, 2)),
-         "comment 1: the last change is undone\ncomment 2: the last change is undone\n"),
+         "comment 1 is as before its last change\ncomment 2 is as before its last change\n"),
         (["undo", 7, 8], UndoChange(ids=(7, 8)), CommandResult((8,), {7: "spam"}),
-         "comment 8: the last change is undone\n"
+         "comment 8 is as before its last change\n"
          "comment 7 is unchanged: it has been changed again since, and is spam\n"),
     ],
 )  # fmt: skip
@@ -103,6 +107,48 @@ def test_a_verb_says_what_became_of_each_comment(
     result = run(*words)
     assert (result.exit_code, result.output) == (0, output)
     assert asked == [order]
+
+
+@pytest.mark.usefixtures("commands")
+def test_many_changes_are_one_sum_by_site(run: Run, tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        database.write_now(site_rows.sync, ["blog", "notes"])
+        for number in range(7):
+            add(database, status="pending", site=SITES[number < 2], url=f"/{number}/")
+    said = "7 comments are {}: 5 of blog, 2 of notes\n"
+    assert run("approve", "--all").output == said.format("approved")
+    assert run("undo").output == said.format("as before")
+    assert run("spam", *range(1, 8)).output == said.format("spam")
+    assert run("approve", "--all").output == "no comments are pending\n"
+    assert run("delete", 1).output == "comment 1 is deleted\n"
+
+
+@pytest.mark.usefixtures("commands")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["edit", "7"],
+        ["answer", "7"],
+        ["moderator", "passwd", "bob"],
+        ["moderator", "add", "<b>"],
+        ["moderator", "add", "ann"],
+    ],
+)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_nothing_is_asked_before_it_is_certain_that_it_can_be_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], is_there: bool
+) -> None:
+    """Neither without a database, nor with one that does not allow it."""
+    if is_there:
+        with opened(tmp_path) as database:
+            database.write_now(accounts.add, "ann", "", 0)
+    else:
+        monkeypatch.delenv("COMMENTSVC_DATABASE_URL", raising=False)
+    for module, name in ((moderators, "_new_hash"), (moderate, "_message")):
+        monkeypatch.setattr(module, name, lambda *_: pytest.fail("it asks"))
+    result = CliRunner().invoke(main.main, [*words, "--data", str(tmp_path)])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("commentsvc: ")
 
 
 def test_the_history_is_told_or_that_there_is_none(
@@ -128,7 +174,7 @@ def test_a_search_tells_what_it_found_and_what_it_did_not_search(
 
     monkeypatch.setattr(client, "read", read)
     result = run("search", "author:ann", "tea", "--status", "spam", "--limit", 7)
-    assert "blog:/post/  Ann: Hi" in result.stdout
+    assert "blog:/post/  Ann  Hi" in result.stdout
     assert result.stderr == "the newest 3 are not searchable yet\n"
     assert run("search", "tea", "--site", "blog").stdout == "no comments\n"
     assert asked == [
@@ -151,6 +197,7 @@ def test_an_edit_reads_the_text_and_minds_its_bounds(
         return CliRunner().invoke(main.main, ["edit", "--data", str(tmp_path), "7"], input=text)
 
     monkeypatch.setattr(client, "write", write)
+    monkeypatch.setattr(client, "read", lambda *_: None)
     assert edit("*Better*\r\n\x00\n").output == "comment 7 has the new text\n"
     assert asked == [EditText(id=7, message="*Better*")]
     assert edit("*Better*").output == "comment 7 is unchanged: it already has this text\n"
@@ -174,8 +221,10 @@ def test_an_address_is_forgotten_after_a_yes(
         return CommandResult((3, 5))
 
     monkeypatch.setattr(client, "write", write)
-    assert forget(tmp_path, "ann@mail.example", answer="n\n").exit_code == 1
-    assert forget(tmp_path, "Ann").exit_code == 1
+    monkeypatch.setattr(client, "read", lambda *_: [3, 5])
+    refused = forget(tmp_path, "ann@mail.example", answer="n\n")
+    assert refused.exit_code == 1
+    assert "Erase 2 comments of ann@mail.example, and all else about them?" in refused.output
     assert forget(tmp_path, "Ann", "--yes").exit_code == 2
     assert asked == []
     assert (
@@ -187,4 +236,5 @@ def test_an_address_is_forgotten_after_a_yes(
 
 def test_that_there_was_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "write", lambda _data, _order: CommandResult())
+    monkeypatch.setattr(client, "read", lambda *_: [])
     assert forget(tmp_path, "a@b.example", "--yes").output == "no comment has this email address\n"

@@ -72,7 +72,7 @@ def test_a_verb_orders_by_canonical_urls(
     ("words", "reason"),
     [
         (["close", "https://else.example/"], "not an origin of this site"),
-        (["close", "--site", "x", "/"], "no site with this name"),
+        (["close", "--site", "x", "/"], 'no site "x"'),
         (["merge", "https://notes.example/a", "/a"], "belong to different sites"),
     ],
 )
@@ -88,7 +88,7 @@ def test_an_address_that_is_no_page_here_is_one_line(
 def test_the_list_has_a_line_for_each_page(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     page = ThreadSummary(1, "blog", "/a/", "A \x1bpage", 12, "aging", ("/b/", "/c/"))
     monkeypatch.setattr(client, "read", lambda _data, _work, text, *_: [page][len(text) :])
-    assert run("list").output == "    12  aging   blog:/a/ = /b/ = /c/  A \ufffdpage\n"
+    assert run("list").output == "12  aging  blog:/a/ = /b/ = /c/  A \ufffdpage\n"
     assert run("list", "--containing", "x").output == "no pages\n"
 
 

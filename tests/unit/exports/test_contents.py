@@ -221,7 +221,7 @@ def test_one_site_comes_without_what_belongs_to_all(database: Database) -> None:
     assert not of(BanRecord, found)
     assert not of(ReaderRecord, found)
     assert not of(TrainingTokenRecord, found)
-    with pytest.raises(UnknownSiteError, match="the sites are: blog, other"):
+    with pytest.raises(UnknownSiteError, match="There are: blog, other"):
         read(database, site="third")
 
 

@@ -422,7 +422,7 @@ def test_an_export_of_one_site_goes_into_another(export: Path, tmp_path: Path) -
     path = tmp_path / "old.ndjson"
     path.write_text(text)
     done = run(tmp_path / "new", "auto", path)
-    assert "There is no site with this name; the sites are: blog, other." in done.output
+    assert "There are: blog, other." in done.output
     assert re.search(r"1 cannot be read: \d+ records are of the site old, which", done.output)
     done = run(tmp_path / "new", "auto", path, "--site", "other")
     assert done.exit_code == 0
