@@ -471,3 +471,55 @@ def test_a_service_that_fails_breaks_no_build(site: Site, tmp_path: Path) -> Non
         files = site.build(service.address, more="build = true\nabsolute = true\n")
     assert 'url="https://blog.example/notes/posts/one/"' in files["posts/one/index.html"]
     assert "<noscript>" in files["posts/one/index.html"]
+
+
+NONE = "the settings have no [params.commentsvc], so the service is looked for"
+
+
+@pytest.mark.parametrize(
+    ("settings", "warning"),
+    [
+        ('[Params]\nauthor = "Ann"\n[params.commentsvc]\nhost = "https://c.example"\n', NONE),
+        ('[params]\nauthor = "Ann"\n', NONE),
+        ("", NONE),
+        ('[params]\ncommentsvc = "https://c.example"\n', "params.commentsvc must be a table"),
+        ('[params.commentsvc]\nhosts = "https://c.example"\n', 'unknown setting "hosts"'),
+        ('[params.commentsvc]\nSORT = "newest"\n', ""),
+        ('[params]\nauthor = "Ann"\n[params.commentsvc]\nhost = ""\n', ""),
+        ('[Params.Commentsvc]\nHost = "https://c.example"\n', ""),
+    ],
+)
+def test_settings_that_are_ignored_are_told(site: Site, settings: str, warning: str) -> None:
+    for name in ("one", "two"):
+        site.post(name)
+    site.write("hugo.toml", THEME + SETTINGS + settings)
+    assert "<comment-thread " in site.built()["posts/one/index.html"]
+    assert site.output.count("commentsvc: ") == (1 if warning else 0), site.output
+    assert warning in site.output
+
+
+@pytest.mark.parametrize(
+    "context",
+    ["", ".", "site", ".Site", "$", ".Params", '(dict "Page" .)', '(dict "page" . "x" 1)',
+     '"comments"', "1", "(slice 1)", ".Site.Params"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "partial",
+    ["comments", "comment-count", "page-reactions", "page-views", "comments/provider/commentsvc"],
+)
+def test_a_partial_works_for_whatever_a_theme_gives_it(
+    site: Site, partial: str, context: str
+) -> None:
+    call = f'{{{{ partial "{partial}.html" {context} }}}}'
+    site.write("layouts/_default/single.html", call)
+    site.post("one")
+    assert 'url="/notes/posts/one/"' in site.build()["posts/one/index.html"]
+
+
+def test_a_list_counts_the_page_that_a_table_names(site: Site) -> None:
+    site.write(
+        "layouts/index.html",
+        '{{ range site.RegularPages }}{{ partial "comment-count.html" (dict "page" .) }}{{ end }}',
+    )
+    site.post("one")
+    assert 'url="/notes/posts/one/"' in site.build()["index.html"]
