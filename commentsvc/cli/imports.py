@@ -55,7 +55,11 @@ def _moderators(
     return [(who, name) for who, _, name in pairs]
 
 
-@click.command("import")
+@click.command(
+    "import",
+    epilog=f"Formats: {', '.join(formats.NAMES)}. `github` is for issues (utterances, Gitalk),"
+    " `commento` also for Comentario.",
+)
 @data_option
 @config_option
 @click.argument(

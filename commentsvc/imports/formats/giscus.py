@@ -98,7 +98,7 @@ class DiscussionParser:
     anchor = "discussioncomment-"
 
     def __init__(self, options: ParseOptions) -> None:
-        self._options = options
+        self.options = options
         self._number = 0
         self._connections: dict[tuple[str, str], _Connection] = {}  # by owner and name
 
@@ -148,7 +148,7 @@ class DiscussionParser:
 
     def _nodes(self, value: Value, name: str, position: str) -> list[Value]:
         """Return the objects of a connection: its nodes, its edges' nodes, or an array."""
-        connection, skip = value.object(name), self._options.skip
+        connection, skip = value.object(name), self.options.skip
         edges = [edge.object("node") for edge in connection.objects("edges", skip, position)]
         found = connection.objects("nodes", skip, position) or edges or value.objects(name)
         total = connection.number("totalCount")
@@ -211,7 +211,7 @@ class DiscussionParser:
                 note = f"GitHub has more {name} than the {len(seen.ids)} in the file"
                 if name == "replies":
                     note += f"; the comment's id there is {seen.owner}"
-                self._options.ignore(InvalidInput(seen.position, note))
+                self.options.ignore(InvalidInput(seen.position, note))
 
 
 def _reactions(value: Value) -> dict[str, int]:

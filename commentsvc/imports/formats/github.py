@@ -8,11 +8,12 @@ otherwise a title or label without a space is the page's path. Other issues are 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
 from commentsvc.imports.formats.giscus import DiscussionParser
-from commentsvc.imports.records import ParseOptions, Records
+from commentsvc.imports.records import ImportedComment, InvalidInput, ParseOptions, Records
 from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
@@ -42,9 +43,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
     for value in _values(source, options):
         for found in _found(value, 0):
             if "issue_url" in found.fields:
-                key = parser.key(Value({"url": found.text("issue_url")}))
-                position = f"comment {found.text('id')}"
-                yield parser.comment(found, key, "", position)
+                yield parser.listed_comment(found)
             elif not found.object("pull_request").fields:
                 yield from parser.page(found)
     parser.close()
@@ -77,9 +76,30 @@ class _IssueParser(DiscussionParser):
     noun = "issue"
     anchor = "issuecomment-"
 
+    def __init__(self, options: ParseOptions) -> None:
+        super().__init__(options)
+        self._stated: dict[str, int] = {}  # comments by issue, as REST's list of issues counts them
+        self._listed = Counter[str]()
+
+    def listed_comment(self, comment: Value) -> ImportedComment:
+        """Return a comment of REST's list, which names its issue."""
+        key = self.key(Value({"url": comment.text("issue_url")}))
+        self._listed[key] += 1
+        return self.comment(comment, key, "", "list of comments")
+
+    def close(self) -> None:
+        super().close()
+        for key, number in self._stated.items() if self._listed else ():
+            if number > (found := self._listed[key]):
+                note = f"GitHub has more comments than the {found} in the file"
+                self.options.ignore(InvalidInput(key.removeprefix("//"), note))
+
     def key(self, issue: Value) -> str:
         match = _ISSUE(issue.text("html_url", "url"))
-        return f"//github.com/{match[1]}" if match else issue.text("id", "number")
+        key = f"//github.com/{match[1]}" if match else issue.text("id", "number")
+        if number := issue.number("comments"):
+            self._stated[key] = number
+        return key
 
     def address(self, issue: Value) -> str:
         body = issue.text("body")

@@ -10,7 +10,13 @@ from datetime import datetime
 from typing import Final
 
 from commentsvc.imports import dates
-from commentsvc.imports.records import ImportedComment, ImportedPage, ParseOptions, Records
+from commentsvc.imports.records import (
+    ImportedComment,
+    ImportedPage,
+    ImportFailed,
+    ParseOptions,
+    Records,
+)
 from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import SourceFile
 
@@ -27,6 +33,9 @@ _FORMS: Final = ("%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M %p
 _BETWEEN: Final = re.compile(r"[\W_]+")
 
 
+_HIGH: Final = re.compile(rb"[\x80-\xff]").findall
+
+
 def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file is from Movable Type; "" if it is not."""
     return "the fields of its entries" if _ENTRY(head) and _BODY(head) else ""
@@ -34,6 +43,11 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     """Return the pages and comments of `source`. Raise ImportFailed."""
+    if _is_japanese(source.head()):
+        raise ImportFailed(
+            f"{source.name} is not in UTF-8. Convert it first, for example:"
+            " iconv -f EUC-JP -t UTF-8 (or -f SHIFT_JIS)."
+        )
     page = ""
     for number, name, lines in _parts(source, options):
         if not name:
@@ -41,6 +55,12 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
             yield _page(page, _fields(lines, ())[0], options)
         elif name == "COMMENT":
             yield _comment(page, f"line {number}", lines, options)
+
+
+def _is_japanese(head: bytes) -> bool:
+    """Return whether the text is in an encoding of two bytes for most characters, and not UTF-8."""
+    lost = len(_HIGH(head)) - len(_HIGH(head.decode("utf-8", "ignore").encode()))
+    return lost > max(4, len(head) // 20)  # a cut at the end loses 3; Latin scripts have fewer
 
 
 def _parts(source: SourceFile, options: ParseOptions) -> Iterator[tuple[int, str, list[str]]]:

@@ -18,7 +18,7 @@ from commentsvc.auth import accounts
 from commentsvc.cli import client, main, running
 from commentsvc.comments import queries
 from commentsvc.db.schema.moderation import TrainingTotalTable
-from commentsvc.imports import importer
+from commentsvc.imports import formats, importer
 from commentsvc.imports.store import store
 from commentsvc.runtime.control import ShowSettings
 from commentsvc.runtime.control_commands import CommandResult
@@ -233,7 +233,7 @@ def test_two_imports_at_once_are_one_too_many(run: Run, disqus: Path, tmp_path: 
 KILLED = """
 import os, signal, sys
 from commentsvc.cli import main
-from commentsvc.imports import importer
+from commentsvc.imports import formats, importer
 from commentsvc.imports.store import store
 
 calls = iter(range(100))
@@ -327,3 +327,7 @@ def test_a_file_of_another_system_is_refused_with_the_right_name(run: Run, disqu
     assert result.exit_code == 1
     assert "disqus.xml is of disqus, not of waline: its XML namespace. " in result.output
     assert "Use: commentsvc import disqus" in result.output
+
+
+def test_the_help_names_each_format(run: Run) -> None:
+    assert set(formats.NAMES) <= set(re.findall(r"\w+", run("--help").output))

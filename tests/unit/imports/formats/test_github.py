@@ -58,6 +58,13 @@ def test_comments_that_github_has_more_are_told(tmp_path: Path) -> None:
     text = GITHUB.replace('"totalCount": 2', '"totalCount": 150')
     parsed(written(tmp_path, "issues.json", text), faults=faults)
     assert faults == ["issue 7: GitHub has more comments than the 2 in the file"]
+    faults.clear()
+    listed = json.dumps([GITHUB_ISSUES, GITHUB_COMMENTS[:1]])
+    parsed(written(tmp_path, "issues.json", listed), faults=faults)
+    parsed(written(tmp_path, "issues.json", json.dumps(GITHUB_ISSUES)), faults=faults)
+    assert faults == [
+        "github.com/ann/blog/issues/7: GitHub has more comments than the 1 in the file"
+    ]
 
 
 @pytest.mark.parametrize(

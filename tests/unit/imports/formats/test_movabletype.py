@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc.imports.records import ImportFailed
 from commentsvc.markup import html_to_markdown
 from tests.unit.imports.import_samples import MOVABLETYPE, comments, pages, parsed
 from tests.unit.imports.test_detect import MAY_2013, written
@@ -49,3 +50,17 @@ def test_an_entry_without_an_address_has_that_of_movable_type(
     text = f"{fields}\n-----\nBODY:\nx\n-----\nCOMMENT:\nAUTHOR: a\nb\n-----\n--------\n"
     [page] = pages(parsed(written(tmp_path, "export.txt", text)))
     assert page.url == url
+
+
+@pytest.mark.parametrize("encoding", ["euc_jp", "cp932", "cp1252", "utf-8"])
+def test_a_file_in_another_encoding_is_refused_or_read(tmp_path: Path, encoding: str) -> None:
+    said = (
+        "Grüße, Zoë" if encoding == "cp1252" else "こんにちは、コメントありがとうございます。" * 4
+    )
+    path = tmp_path / "export.txt"
+    path.write_bytes(MOVABLETYPE.replace("One\n", f"{said}\n").encode(encoding))
+    if encoding in ("euc_jp", "cp932"):
+        with pytest.raises(ImportFailed, match="Convert it first, for example: iconv"):
+            parsed(path)
+    else:
+        assert comments(parsed(path))[0].text.startswith(said)
