@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
+
 from commentsvc.imports.formats.giscus import DiscussionParser
 from commentsvc.imports.records import ImportedComment, InvalidInput, ParseOptions, Records
 from commentsvc.imports.sources import json_files
@@ -86,6 +88,13 @@ class _IssueParser(DiscussionParser):
         key = self.key(Value({"url": comment.text("issue_url")}))
         self._listed[key] += 1
         return self.comment(comment, key, "", "list of comments")
+
+    def comment(self, comment: Value, page: str, parent: str, position: str) -> ImportedComment:
+        """Return a comment, which has the same id from both interfaces."""
+        found = super().comment(comment, page, parent, position)
+        number = found.anchor.removeprefix(self.anchor) or found.id
+        date = comment.text("createdAt", "created_at")
+        return msgspec.structs.replace(found, id=number, identity=f"{number} {date}")
 
     def close(self) -> None:
         super().close()

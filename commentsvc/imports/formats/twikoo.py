@@ -4,6 +4,7 @@ That is an array, one object per line, or the database of its own server, a JSON
 HTML, their dates in milliseconds. A comment that waits for its owner is spam for Twikoo.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
@@ -47,10 +48,15 @@ def _comments(source: SourceFile, options: ParseOptions) -> Iterator[Value]:
 
 
 def _url(comment: Value) -> str:
-    """Return the address of the page: with its host, if the comment was written there."""
+    """Return the address of the page: with its host, if the comment was written there.
+
+    Twikoo distinguishes pages by their path, or by a name that the theme chose.
+    """
     path, address = comment.text("url"), comment.text("href")
-    is_elsewhere = path.startswith("/") and unquote(path) not in unquote(address)
-    return path if is_elsewhere else address or path
+    if not path.startswith("/"):
+        return address or path
+    address = re.split("[?#]", address)[0]
+    return address if unquote(address).endswith(unquote(path)) else path
 
 
 def _comment(comment: Value, page: str, position: str, options: ParseOptions) -> ImportedComment:

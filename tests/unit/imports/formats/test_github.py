@@ -34,6 +34,7 @@ def test_issues_are_read_from_both_interfaces(tmp_path: Path, text: str) -> None
     first, second, *others = comments(records)
     assert {each.page for each in others} <= {KEY, "//github.com/ann/blog/issues/8"}
     assert (first.page, second.page) == (KEY, KEY)
+    assert (first.identity, second.id) == ("101 2013-05-01T10:00:00Z", "102")
     assert (first.author, first.account, second.author) == ("ann", "ann", "")
     assert first.site == "https://github.com/ann"
     assert first.text == "> said\n\nOne"
