@@ -17,6 +17,7 @@ from commentsvc.http.messages import Response
 from commentsvc.http.refusals import bodies
 from commentsvc.moderation import changes, profiles
 from commentsvc.outbox import outbox
+from commentsvc.outbox.mail import MailComposer
 from commentsvc.outbox.outbox import MailAddress
 from commentsvc.pages.error_pages import ErrorPages
 from commentsvc.pages.reader_sign_in import NAMING
@@ -24,7 +25,7 @@ from commentsvc.readers import accounts
 from commentsvc.settings.schema import MailSettings, OidcSettings, ServerSettings, Settings, Site
 from tests.unit.admin import test_first_owner, test_passkeys, test_two_factor
 from tests.unit.admin_client import PASSWORD, Seat, seated
-from tests.unit.app_fixture import SETTINGS, Served, data, served
+from tests.unit.app_fixture import SETTINGS, Served, data, served, waiting
 from tests.unit.authenticator import SoftAuthenticator
 from tests.unit.database_fixture import HOUR
 
@@ -379,3 +380,15 @@ def visited(folder: Path, settings: Settings = WHOLE) -> Iterator[Visit]:
     """Open the service with all of that in a new database."""
     with served(folder, settings) as service:
         yield Visit(service)
+
+
+def mails(visit: Visit) -> dict[str, str]:
+    """Return the HTML of the mails that wait to be sent."""
+    composer = MailComposer(visit.service.service.settings, visit.service.links)
+    made = {}
+    for row in waiting(visit.service):
+        envelope = visit.service.database.read_now(composer.compose, row)
+        body = envelope.message.get_body(("html",)) if envelope else None
+        if body:
+            made[f"mail {row.id} {row.kind}"] = body.get_content()
+    return made
