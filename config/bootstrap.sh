@@ -35,6 +35,10 @@ case $level in
     *) die "unknown level '$level'; known: core, demo, dist, test, dev" ;;
 esac
 
+# Where it does not run, a container does.
+container="run it in a container: docker build -t commentsvc . && docker run --rm -p 127.0.0.1:8080:8080 -v comments:/data commentsvc"
+[ "$(uname -s)" = Linux ] || die "this is $(uname -s), and the program needs Linux;" "$container"
+
 # The path is part of the stamp: the programs in .venv/bin name their interpreter by it.
 stamp=$({ pwd && cat pyproject.toml meson.build meson.options config/backend.py config/bootstrap.sh config/packages.sh config/requirements/*.txt; } | cksum)
 
@@ -188,8 +192,21 @@ if [ -n "$old" ] && [ -z "$(find_python)" ]; then
     die "Python 3.11 or newer is needed, and this machine has $old;" \
         "Debian 12 and Ubuntu 24.04 are the first that bring one"
 fi
+# Prints what installs the same on systems without apt, or nothing.
+other_command() {
+    for line in "dnf install python3-devel gcc" "yum install python3-devel gcc" "pacman -S python gcc" \
+        "zypper install python3-devel gcc" "apk add python3-dev gcc musl-dev" "emerge dev-lang/python gcc"; do
+        ! command -v "${line%% *}" >/dev/null || { echo "$line" && return; }
+    done
+}
+
 packages=$(missing_packages | tr '\n' ' ')
 if [ -n "$packages" ]; then
+    if ! command -v apt-get >/dev/null; then
+        line=$(other_command)
+        die "Python 3.11 or newer with its headers and venv, and a C compiler are needed, and this system has no" \
+            "apt to install them. Install them${line:+ (as root: $line)} and try again, or $container"
+    fi
     if ! may_install; then
         say "this machine lacks a few packages that only root may install. Run this line, then try again:"
         line="apt-get update && apt-get install -y --no-install-recommends ${packages% }"
@@ -282,11 +299,24 @@ install_level() {
     case $1 in
         core)
             install_locked build runtime &&
-                pip_install --no-deps "--config-settings=setup-args=-Dbuildtype=$buildtype" --editable .
+                pip_install --no-deps "--config-settings=setup-args=-Dbuildtype=$buildtype" --editable . &&
+                let_others_import
             ;;
         demo) install_locked demo || command -v hugo >/dev/null ;;
         *) install_locked "$1" ;;
     esac
+}
+
+# The import looks for changed sources, and writes a log about it. Who may not write that, since root
+# built this, gets no log, so that the program can say to whom its data belongs.
+let_others_import() {
+    python - <<'END'
+import pathlib, sysconfig
+pathlib.Path(sysconfig.get_path("purelib"), "a-commentsvc.pth").write_text(
+    f"import os; os.access({str(pathlib.Path.cwd() / 'build')!r}, os.W_OK) or"
+    " os.environ.setdefault('MESONPY_EDITABLE_VERBOSE', '1')\n"
+)
+END
 }
 
 : >build/pip.log

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.program import PATIENCE, ROOT, environment, wait_for
+from tests.e2e.test_manual import as_user
+from tests.unit.database_fixture import opened
 
 pytestmark = pytest.mark.sqlite_only("it is about scripts")
 
@@ -192,17 +194,80 @@ def test_files_that_root_left_are_told_in_one_sentence() -> None:
         assert said.count("\n") == 1
 
 
-def test_a_python_that_is_too_old_is_named_with_what_helps(tmp_path: Path) -> None:
-    programs = tmp_path / "bin"
+@pytest.mark.parametrize("words", ["serve", "approve --all"])
+def test_a_command_says_whose_files_it_cannot_write_after_a_run_as_root(words: str) -> None:
+    """Regression: the import of a package that root had built ended in a traceback."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can leave files of somebody else's")
+    with tempfile.TemporaryDirectory() as name:
+        with opened(Path(name)):
+            pass
+        command = [str(ROOT / ".venv/bin/commentsvc"), *words.split(), "--data", name]
+        done = subprocess.run(
+            as_user(NOBODY, command),
+            env=environment({}),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"commentsvc: {name}")
+    assert "belongs to root (uid 0, mode 0" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def without(folder: Path, *left_out: str, **stubs: str) -> str:
+    """Return a PATH with the system's programs but for some, and with `stubs` that print texts."""
+    programs = folder / "bin"
     programs.mkdir()
     for path in [*Path("/usr/bin").iterdir(), *Path("/bin").iterdir()]:
-        if not path.name.startswith("python") and not (programs / path.name).is_symlink():
-            (programs / path.name).symlink_to(path)
-    old = programs / "python3"
+        new = programs / path.name
+        if not path.name.startswith((*left_out, *stubs)) and not new.is_symlink():
+            new.symlink_to(path)
+    for name, text in stubs.items():
+        (programs / name).write_text(f"#!/bin/sh\necho '{text}'\n")
+        (programs / name).chmod(0o755)
+    (folder / "sources").mkdir()
+    return str(programs)
+
+
+def test_another_system_than_linux_is_led_to_a_container_before_all_else(tmp_path: Path) -> None:
+    code, said = bootstrap(tmp_path / "sources", without(tmp_path, "python", uname="Darwin"))
+    assert code == 1
+    assert said.startswith(
+        "commentsvc: this is Darwin, and the program needs Linux; run it in a container: docker"
+    )
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("stubs", "line"),
+    [
+        ({"dnf": ""}, "dnf install python3-devel gcc"),
+        ({"pacman": ""}, "pacman -S python gcc"),
+        ({}, ""),
+    ],
+)
+def test_a_system_without_apt_is_told_what_it_needs_and_by_which_command(
+    tmp_path: Path, stubs: dict[str, str], line: str
+) -> None:
+    path = without(tmp_path, "apt", "cc", "gcc", "x86_64-linux-gnu-gcc", "c89", "c99", **stubs)
+    code, said = bootstrap(tmp_path / "sources", path)
+    assert code == 1
+    assert "a C compiler are needed, and this system has no apt" in said
+    assert (
+        f"Install them{f' (as root: {line})' if line else ''} and try again, or run it in" in said
+    )
+    assert "apt-get" not in said
+
+
+def test_a_python_that_is_too_old_is_named_with_what_helps(tmp_path: Path) -> None:
+    path = without(tmp_path, "python")
+    old = Path(path, "python3")
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "Python 3.9.2"\n')
     old.chmod(0o755)
-    (tmp_path / "sources").mkdir()
-    code, said = bootstrap(tmp_path / "sources", str(programs))
+    code, said = bootstrap(tmp_path / "sources", path)
     assert code == 1
     assert said == (
         "commentsvc: Python 3.11 or newer is needed, and this machine has Python 3.9.2;"
