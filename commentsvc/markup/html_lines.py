@@ -27,7 +27,8 @@ _BLOCK: Final = re.compile(
 )
 _TAG: Final = re.compile(r"(<(?!https?:)[A-Za-z/!][^<>]*>)")
 _GAP: Final = re.compile(r"(?:<br\s*/?>\s*){2,}|\n\s*\n", re.IGNORECASE)
-_BREAK: Final = re.compile(r"\s*<br\s*/?>\s*|[^\S\n]*\n\s*", re.IGNORECASE)
+# Begins only where the white space does: otherwise a long run is searched from each of its characters.
+_BREAK: Final = re.compile(r"(?<!\s)\s*<br\s*/?>\s*|(?<![^\S\n])[^\S\n]*\n\s*", re.IGNORECASE)
 _EDGE: Final = re.compile(r"\A(?:\s*<br\s*/?>)+|(?:<br\s*/?>\s*)+\Z", re.IGNORECASE)
 
 _UNLINKED: Final = re.compile(r"<(/?)(?:a|code|pre|script|style)\b", re.IGNORECASE).match
