@@ -13,7 +13,7 @@ function preload(path, as = "fetch", crossOrigin = "") {
 
 /** Request what a thread that is near asks for in load() */
 function preloadThread(host) {
-  if (!(host.getClientRects()[0]?.top < innerHeight + NEAR)) return;
+  if (host.querySelector("section") || !(host.getClientRects()[0]?.top < innerHeight + NEAR)) return;
   const url = host.getAttribute("url") || location.pathname;
   let sort = host.getAttribute("sort") || "oldest";
   try {
@@ -24,7 +24,7 @@ function preloadThread(host) {
 }
 
 preload("static/comments.css", "style", null);
-document.querySelectorAll("comment-thread:not([load], :has(section))").forEach(preloadThread);
+document.querySelectorAll("comment-thread:not([load])").forEach(preloadThread);
 
 const {
   actionButton,

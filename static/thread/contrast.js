@@ -24,8 +24,19 @@ export function behind(element, probe) {
   return luminance(srgb(probe, "Canvas"));
 }
 
-/** Call `update` when the blog's colours may have changed, until `signal` is aborted. */
-export function watch(update, signal) {
+/**
+ * Call `use` now, and when the blog's colours may have changed, until `signal` is aborted. Older
+ * browsers cannot compute with colours: there it is not called.
+ */
+export function watch(use, signal) {
+  if (!CSS.supports("color", "color(from red srgb r g b)")) return;
+  let frame = 0;
+  const update = () => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      use();
+    });
+  };
   const observer = new MutationObserver(update);
   // A blog's theme switch changes an attribute, and colours may change after a transition
   for (const node of [document.documentElement, document.body]) {
@@ -37,7 +48,7 @@ export function watch(update, signal) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update, { signal });
   document.addEventListener("transitionend", update, { signal });
   signal?.addEventListener("abort", () => observer.disconnect());
-  update();
+  use();
 }
 
 /** Return what `use` returns of an element that is in `element` for a moment. */

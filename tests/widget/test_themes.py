@@ -347,3 +347,34 @@ def test_the_accent_follows_a_switch_of_the_blogs_colours(
     expect(badge).to_have_css("background-color", "rgb(179, 0, 94)")
     page.evaluate("document.documentElement.className = 'dark'")
     expect(badge).to_have_css("background-color", "rgb(255, 170, 0)")
+
+
+# Firefox before 121 has no ":has" in selectors, Firefox before 128 no colours made from others.
+OLDER = """
+const refuse = (prototype, name) => {
+  const real = prototype[name];
+  prototype[name] = function (selector) {
+    if (selector.includes(":has")) throw new SyntaxError("no :has here");
+    return real.call(this, selector);
+  };
+};
+for (const { prototype } of [Document, Element]) {
+  for (const name of ["querySelector", "querySelectorAll", "matches", "closest"]) {
+    if (prototype[name]) refuse(prototype, name);
+  }
+}
+CSS.supports = () => false;
+"""
+
+
+def test_an_older_browser_shows_the_thread_with_the_blogs_colours(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Mine.", role="owner")]
+    page.add_init_script(OLDER)
+    with page.expect_request("**/accent.js"):
+        open_thread(more="<style>body { background: #222 } a { color: #fa0 }</style>")
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    for element in ("comment-thread", ".commentsvc-thread"):
+        assert "color" not in (page.locator(element).get_attribute("style") or "")
