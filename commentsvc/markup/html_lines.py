@@ -27,7 +27,7 @@ _BLOCK: Final = re.compile(
 )
 _TAG: Final = re.compile(r"(<(?!https?:)[A-Za-z/!][^<>]*>)")
 _GAP: Final = re.compile(r"(?:<br\s*/?>\s*){2,}|\n\s*\n", re.IGNORECASE)
-# Begins only where the white space does: otherwise a long run is searched from each of its characters.
+# Begins only where the white space does: otherwise each character of a long run begins a search.
 _BREAK: Final = re.compile(r"(?<!\s)\s*<br\s*/?>\s*|(?<![^\S\n])[^\S\n]*\n\s*", re.IGNORECASE)
 _EDGE: Final = re.compile(r"\A(?:\s*<br\s*/?>)+|(?:<br\s*/?>\s*)+\Z", re.IGNORECASE)
 

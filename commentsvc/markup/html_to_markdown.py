@@ -122,10 +122,10 @@ def _html_lines(text: str) -> CommentText:
 
 
 def _html(text: str) -> CommentText:
+    # Most comments are plain paragraphs. The patterns admit nothing else, so that these do without
+    # nh3, in a third of the time.
     if (plain := _PLAIN_PARAGRAPH(text)) and (source := plain[1].strip())[:1].isalpha():
-        return CommentText(
-            source, directions.mark(text), True
-        )  # as most comments: a third of the time
+        return CommentText(source, directions.mark(text), True)
     html = directions.mark(text) if _PARAGRAPHS(text) else _sanitized(text)
     if "<" not in html:
         html = markdown.clean(f"<p>{html}</p>") if html.strip() else ""

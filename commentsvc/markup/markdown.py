@@ -10,7 +10,8 @@ page. The boxes of task lists become characters, which need no label. See `footn
 `people` and `directions` for what becomes of these.
 Then nh3, a complete HTML5 parser, removes everything that is not on the allow-list. Each of the two
 would be enough alone. Our pictures and formulas go in before it; what it returns is stored, and
-nothing that shows a comment changes it any more.
+nothing that shows a comment changes it any more. (Imported HTML of plain paragraphs alone does
+without it, see `html_to_markdown`.)
 
 The HTML has no blank line, since one would end it in a client that takes it for Markdown (Artalk).
 
