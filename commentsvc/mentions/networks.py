@@ -149,6 +149,8 @@ class SocialNetworks:
             own, name = _text(each.get("id")), _text(account.get("acct"))
             if each.get("visibility") not in ("public", "unlisted"):
                 continue
+            if account.get("limited") is True or account.get("suspended") is True:
+                continue  # its own moderators hide it
             if re.fullmatch("[0-9]{1,30}", own) and re.fullmatch(r"[\w.@-]{1,300}", name):
                 found[own] = (each, account, f"{server}/@{name}/{own}")
         replies = [

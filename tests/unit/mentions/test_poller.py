@@ -532,6 +532,18 @@ def test_a_content_warning_without_words_is_one(mastodon: Following, server: Oth
     assert found.source == f"[…](<{found.permalink}>)"
 
 
+@pytest.mark.parametrize(
+    ("field", "shown"), [("limited", 0), ("suspended", 0), ("locked", 1), ("bot", 1)]
+)
+def test_replies_of_accounts_that_their_server_hides_are_left_out(
+    mastodon: Following, server: OtherSite, field: str, shown: int
+) -> None:
+    reply = toot("11", "It rained")
+    reply["account"][field] = True
+    reply_with(server, reply)
+    assert len(mastodon.poll()) == shown
+
+
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 
 
