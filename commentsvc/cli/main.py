@@ -251,7 +251,7 @@ def check(data: Path, settings_file: Path | None) -> None:
     try:
         file = find_settings(settings_file, data)
         settings = loader.load(file, note=lambda line: click.echo(f"note: {line}"))
-        _say_settings(settings)
+        _say_settings(settings, running.address(data))
     except SettingsError as error:
         problems += error.problems
     for line in running.unlike_server(data, settings_file):
@@ -289,9 +289,11 @@ def _check_database(data: Path, database: "Location", settings: Settings | None)
     return faults
 
 
-def _say_settings(settings: Settings) -> None:
+def _say_settings(settings: Settings, address: str) -> None:
+    """Say that they are valid. The server listens on `address`, "" if it does not run."""
     names = ", ".join(site.name for site in settings.sites)
-    click.echo(f"settings: valid; listens on {settings.server.listen}, serves {names}")
+    listens = address or settings.server.listen  # a socket of systemd replaces the setting
+    click.echo(f"settings: valid; listens on {listens}, serves {names}")
     for site in settings.sites:
         if not site.origins:
             text = f"site {site.name} has no origins: only pages of this service can send comments"

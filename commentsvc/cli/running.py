@@ -16,10 +16,10 @@ from commentsvc.cli.common import Failure, find_settings
 from commentsvc.db.engine import Location, describe, is_same
 from commentsvc.outbox.delivery import DeliveryError
 from commentsvc.runtime import control
-from commentsvc.runtime.control import ControlError, NoServer, ShowSettings, TryMail
+from commentsvc.runtime.control import ControlError, NoServer, Ping, ShowSettings, TryMail
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.loader import GivenSetting
-from commentsvc.settings.schema import SECTIONS, Settings
+from commentsvc.settings.schema import SECTIONS, Settings, Site
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 
@@ -34,6 +34,14 @@ def server_settings(data: Path) -> Settings | None:
         return control.ask(data / data_dir.CONTROL, ShowSettings()).settings
     except NoServer:
         return None
+
+
+def address(data: Path) -> str:
+    """Return where the server on `data` listens; "" if none runs. Raise ControlError."""
+    try:
+        return control.ask(data / data_dir.CONTROL, Ping()).address
+    except NoServer:
+        return ""
 
 
 def settings_for(data: Path, settings_file: Path | None, *sections: str) -> Settings:
@@ -134,14 +142,23 @@ def _differences(
         yield f"{own.where} is {shown[0]}, but the server that runs on {data} uses {shown[1]}:" + (
             f" {remedy}"
         )
-    if "site" in sections:
-        sites = loader.given_sites(file)
-        if sites and sites != server.sites:
-            names = [", ".join(site.name for site in those) for those in (sites, server.sites)]
-            yield (
-                f"The sites of the command ({names[0]}) are not exactly those of the server that"
-                f" runs on {data} ({names[1]}): {remedy}"
-            )
+    if "site" in sections and (sites := loader.given_sites(file)):
+        yield from (
+            f"{line} the server that runs on {data}: {remedy}"
+            for line in _site_differences(sites, server.sites)
+        )
+
+
+def _site_differences(own: tuple[Site, ...], theirs: tuple[Site, ...]) -> Iterator[str]:
+    """Yield the beginning of a line for each site that differs; no values: they may be secret."""
+    names = [", ".join(site.name for site in sites) for sites in (own, theirs)]
+    if names[0] != names[1]:
+        yield f"The sites are {names[0]}, but {names[1]} in"
+        return
+    for site, served in zip(own, theirs, strict=True):
+        keys = [key for key in site.__struct_fields__ if getattr(site, key) != getattr(served, key)]
+        if keys:
+            yield f"The site {site.name} has other {', '.join(keys)} than in"
 
 
 def _is_theirs(data: Path, own: GivenSetting, theirs: str) -> bool:

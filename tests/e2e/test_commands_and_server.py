@@ -209,6 +209,22 @@ def test_settings_that_the_server_does_not_have_are_named_before_they_are_used(
         assert "blog" in closed.output
 
 
+def test_check_names_the_settings_of_a_site_that_differ_without_their_values(scene: Scene) -> None:
+    file = scene.data / "commentsvc.toml"
+    with scene.served() as server:
+        same = scene.run("check").output
+        assert "note:" not in same
+        assert f"listens on {server.address}" in same  # not server.listen, which --listen replaces
+        file.write_text(SETTINGS.replace("blog.example", "new.example"))
+        assert (
+            "note: The site blog has other origins than in the server" in scene.run("check").output
+        )
+        file.write_text(f'{SETTINGS}[[site]]\nname = "diary"\n')
+        assert (
+            "note: The sites are blog, diary, but blog in the server" in scene.run("check").output
+        )
+
+
 def test_a_stopped_server_that_is_started_with_the_file_is_remembered_too(scene: Scene) -> None:
     for environ in (scene.environ, {}):
         with scene.served(environ=environ):

@@ -36,6 +36,12 @@ NOT_RUN = {
     "/opt/commentsvc/bin/pip ": "tests/e2e/test_installed.py and tests/bare run it",
     "ln -s /opt/commentsvc/": "it changes the machine; tests/e2e/test_installed.py does the same",
     "install -m 0644 /opt/": "tests/bare/test_units.py runs it",
+    "tar -C /var/lib/private ": "it needs systemd; tests/bare/test_units.py runs it",
+    "mkdir -p -m 700 /var/lib/private": "likewise",
+    "apt-get install nginx certbot": "tests/bare/test_nginx.py runs it",
+    "certbot ": "it needs an ACME server; tests/bare/test_nginx.py runs it",
+    "nginx -t": "it changes the machine; tests/bare/test_nginx.py runs it",
+    "chown 10001 ": "it needs containers; tests/image runs it",
     "systemctl ": "it needs systemd as process 1; tests/bare/test_units.py runs it",
     "cp /opt/commentsvc/": "it changes the machine; tests/proxy runs the file",
     "cp -r /opt/commentsvc/": "it needs the package; tests/widget/test_hugo.py does the same",
@@ -73,6 +79,9 @@ BEFORE = {
     "commentsvc moderator profile ": [
         "for who in kim rosa mo; do echo 'some good words' | commentsvc moderator add $who"
         " --data DIR; done"
+    ],
+    "commentsvc moderator passwd me ": [
+        "echo 'some good words' | commentsvc moderator add me --data DIR"
     ],
     "commentsvc ban remove 3": [
         "for word in pills casino; do commentsvc ban add word $word --data DIR; done"
