@@ -44,6 +44,7 @@ def front(unit: BootedSystem, debian: System) -> Iterator[BootedSystem]:
     (unit.root / "etc/letsencrypt/cli.ini").write_text(TYPED)
     yield unit
     unit.shell("systemctl disable --quiet --now nginx; systemctl stop pebble")
+    unit.shell("rm /etc/nginx/conf.d/commentsvc.conf /var/log/nginx/commentsvc.log")
 
 
 def test_certbot_gets_and_renews_a_certificate_that_nginx_loads(front: BootedSystem) -> None:

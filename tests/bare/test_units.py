@@ -106,6 +106,26 @@ def test_restoring_a_backup_works_on_a_busy_blog(unit: BootedSystem) -> None:
     assert reader.acknowledged() <= now | stored(unit)
 
 
+def test_the_units_lines_let_it_make_backups_elsewhere_and_read_a_password(
+    unit: BootedSystem,
+) -> None:
+    (unit.root / SETTINGS_FILE).write_text(
+        f'{SETTINGS}[backup]\ndirectory = "/mnt/disk/comments"\n'
+        '[mail]\nhost = "localhost"\nuser = "me"\nsender = "me@blog.example"\n'
+        'moderators = ["me@blog.example"]\n'
+    )
+    for page, begin in (("operating", "install -d -m 1777"), ("mail", "install -D -m 600")):
+        script = (ROOT / f"docs/{page}.md").read_text()
+        script = script[script.index(begin) :].partition("```")[0]
+        (unit.root / "root/password").write_text("s3cret\n")
+        unit.shell(script.replace("/dev/stdin", "/root/password"))
+    unit.shell("until ls /mnt/disk/comments/comments-*.sqlite3; do sleep 0.1; done")
+    said = unit.run("commentsvc", "mail", "test", "--data", DATA, code=1)
+    assert "localhost" in said
+    assert "password" not in said
+    unit.shell("rm -r /etc/systemd/system/commentsvc.service.d /mnt/disk")
+
+
 def test_moving_to_another_machine_takes_everything_along(unit: BootedSystem) -> None:
     """The other machine is this one after the data, the units and the service are gone."""
     page = lines(ROOT / "docs/operating.md")
@@ -113,7 +133,7 @@ def test_moving_to_another_machine_takes_everything_along(unit: BootedSystem) ->
     leave, arrive = page[begin : begin + 2], page[begin + 2 : begin + 6]
     assert arrive[-1].startswith("commentsvc check ")
     key = unit.shell(f"cat {DATA}/secret.key")
-    with reading(unit, "mover") as reader:
+    with reading(unit, "traveller") as reader:
         unit.shell("\n".join(leave), folder="/root")
         before = reader.acknowledged()
         unit.shell("rm -r /var/lib/commentsvc /var/lib/private /etc/systemd/system/commentsvc.*")
