@@ -1,12 +1,15 @@
 """The build backend of pyproject.toml: meson-python, with a source distribution that needs no git.
 
 meson-python takes the files of a source distribution from git. This one takes all files below
-SOURCES, which makes the same archive from a clone and from an unpacked archive.
+SOURCES, which makes the same archive from a clone and from an unpacked archive. Its pyproject.toml
+has the version that config/version.sh prints, so wheels that are built from it have that too.
 """
 
 import gzip
 import io
 import os
+import re
+import subprocess
 import tarfile
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -52,7 +55,12 @@ def build_sdist(sdist_directory: str, config_settings: Mapping[str, object] | No
 
     Its files have the moment SOURCE_DATE_EPOCH (Unix seconds), so that two builds are the same.
     """
-    project = tomllib.loads(Path("pyproject.toml").read_text())
+    settings = Path("pyproject.toml").read_text()
+    version = subprocess.run(
+        ["sh", "config/version.sh"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.strip()
+    settings = re.sub(r'^version = ".*"$', f'version = "{version}"', settings, flags=re.MULTILINE)
+    project = tomllib.loads(settings)
     metadata = StandardMetadata.from_pyproject(project, Path.cwd())
     top = f"{metadata.canonical_name}-{metadata.version}"
     moment = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
@@ -70,11 +78,15 @@ def build_sdist(sdist_directory: str, config_settings: Mapping[str, object] | No
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
         for path in _files():
-            archive.add(path, f"{top}/{path}", filter=plain)
-        text = bytes(metadata.as_rfc822())
-        entry = tarfile.TarInfo(f"{top}/PKG-INFO")
-        entry.size = len(text)
-        archive.addfile(plain(entry), io.BytesIO(text))
+            if path.name != "pyproject.toml":
+                archive.add(path, f"{top}/{path}", filter=plain)
+        for made, text in (
+            ("pyproject.toml", settings.encode()),
+            ("PKG-INFO", bytes(metadata.as_rfc822())),
+        ):
+            entry = tarfile.TarInfo(f"{top}/{made}")
+            entry.size = len(text)
+            archive.addfile(plain(entry), io.BytesIO(text))
     return name
 
 

@@ -75,13 +75,27 @@ THEMES: Final = {
     themes=THEMES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="commentsvc", prog_name="commentsvc")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, _option, given: _say_version(ctx) if given else None,
+    help="Show the version and exit.",
+)
 def main() -> None:
     """commentsvc stores and serves the comments of static blogs.
 
     All data is in one folder (--data), which `init` sets up. An environment variable
     COMMENTSVC_<SECTION>_<KEY> overrides a setting.
     """
+
+
+def _say_version(ctx: click.Context) -> NoReturn:
+    from commentsvc.util import installation
+
+    click.echo(f"commentsvc, version {installation.version()}")
+    ctx.exit()
 
 
 @main.command()

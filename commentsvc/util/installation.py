@@ -1,7 +1,9 @@
 """How commentsvc is installed, for messages that say what to do."""
 
 import shlex
+import subprocess
 import sys
+from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -14,6 +16,15 @@ MARKS: Final = (
 )
 # Our image has no pip, since nothing can be added to it. This one has all optional packages.
 BUILD: Final = "docker build --build-arg LOCK=full -t commentsvc ."
+
+
+def version() -> str:
+    """Return the version of this installation, or of the commit if it is a checkout."""
+    script = Path(__file__).parents[2] / "config/version.sh"
+    if not script.exists():
+        return installed_version("commentsvc")
+    words = ["sh", str(script)]
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 def how_to_install(extra: str) -> str:

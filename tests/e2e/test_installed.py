@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from tests import requirements
 from tests.e2e.program import ROOT, environment
@@ -73,6 +74,39 @@ def test_the_source_archive_is_complete_and_the_wheel_runs_on_other_machines(
     } <= shared
 
 
+def test_a_package_of_a_later_commit_has_a_later_version(tmp_path: Path) -> None:
+    """Regression: `pip install --upgrade` did nothing, since each commit was 0.1.0."""
+    (tmp_path / "config").mkdir()
+    shutil.copy(ROOT / "config/version.sh", tmp_path / "config")
+    (tmp_path / "pyproject.toml").write_text('version = "0.1.0"\n')
+
+    def run(*words: str) -> str:
+        done = subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    def version() -> str:
+        return run("sh", "config/version.sh")
+
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@blog.example")
+    commit = (*git, "commit", "--quiet", "--allow-empty", "--message=x")
+    found = [version()]
+    assert found == ["0.1.0"], "these are sources without git"
+    run("git", "init", "--quiet")
+    assert version() == "0.1.0", "there is no commit yet"
+    run(*commit)
+    found = [version()]
+    run(*commit)
+    found.append(version())
+    run("git", "tag", "v0.1.0")
+    found.append(version())
+    run(*commit)
+    found.append(version())
+    assert found[2] == "0.1.0"
+    assert [*map(Version, found)] == sorted({*map(Version, found)})
+    commits = run("git", "rev-parse", "--short=8", "HEAD")
+    assert found[3].endswith(f"+g{commits}")
+
+
 def test_the_manuals_lines_install_and_serve_without_a_compiler(
     published: Path, tmp_path: Path
 ) -> None:
@@ -83,8 +117,9 @@ def test_the_manuals_lines_install_and_serve_without_a_compiler(
     [wheel] = published.glob("*.whl")
     pins = tmp_path / "pins.txt"
     pins.write_text("\n".join(str(one) for one, _ in requirements.entries("runtime")))
+    quiet = f"pip install -q --only-binary :all: -c {pins} {wheel}"
     changes = {
-        "pip install commentsvc": f"pip install -q --only-binary :all: -c {pins} {wheel}",
+        "pip install dist/commentsvc-*.whl": quiet,
         "/opt/commentsvc": str(tmp_path / "opt"),
         "/usr/local/bin/": f"{programs}/",
         "/srv/comments": str(data),

@@ -55,7 +55,6 @@ NOT_RUN = {
     "ssh -L ": "it needs another machine; e2e/test_first_owner.py opens the link at localhost",
     "docker build ": "tests/image builds the image",
     "docker run ": "tests/image runs it",
-    "make dist": "tests/e2e/test_installed.py builds the package",
     "docker compose ": "tests/image builds and runs the image",
     "commentsvc serve ": "it does not end; tests/e2e/test_installed.py, test_upgrade.py run it",
     "commentsvc doctor ": "it needs a public name; tests/proxy/test_doctor.py runs it",

@@ -1,6 +1,7 @@
 """`init`: the settings and the database of a new service."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,9 @@ def test_what_root_makes_belongs_to_the_owner_of_the_folder(tmp_path: Path) -> N
     assert init("--data", tmp_path, BLOG).exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} >= {"comments.sqlite3", "secret.key"}
     assert {path.stat().st_uid for path in tmp_path.iterdir()} == {SOMEBODY}
+
+
+def test_the_version_is_that_of_the_commit() -> None:
+    script = ["sh", str(SHIPPED.with_name("version.sh"))]
+    commit = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    assert CliRunner().invoke(main, ["--version"]).output == f"commentsvc, version {commit}"
