@@ -94,7 +94,7 @@ def _in_srgb(image: Image.Image) -> Image.Image:
     try:
         source = ImageCms.ImageCmsProfile(BytesIO(profile))
         made = ImageCms.profileToProfile(image, source, ImageCms.createProfile("sRGB"))
-    except ImageCms.PyCMSError:  # one for other kinds of pictures, or a broken one
+    except (ImageCms.PyCMSError, OSError):  # one for other kinds of pictures, or a broken one
         return image
     return made or image
 

@@ -123,10 +123,11 @@ def identified(
 def known(snapshot: Snapshot, site: str, identity: tuple[str, str]) -> SignedReader | None:
     """Return the reader with that issuer and subject; None if there is none."""
     issuer, subject = _identity(identity)
-    found = _readers().where(
-        SiteTable.name == site, ReaderTable.issuer == issuer, ReaderTable.subject == subject
-    )
-    row = snapshot.first(found)
+    found = _readers().where(SiteTable.name == site, ReaderTable.issuer == issuer)
+    row = snapshot.first(found.where(ReaderTable.subject == subject))
+    if row is None and issuer == BY_MAIL:  # older versions stored the subject in another form
+        same = found.where(ReaderTable.email_key == subject)
+        row = snapshot.first(same.order_by(ReaderTable.id).limit(1))
     return SignedReader(*row) if row else None
 
 

@@ -159,6 +159,8 @@ class Bans:
         self._values = {
             kind: frozenset(ban.value for ban in bans if ban.kind == kind) for kind in _SHAPES
         }
+        # Older versions stored addresses in another form.
+        self._values["author"] = frozenset(map(_author, self._values["author"]))
         self._words = TextRules(0, tuple(self._values["word"]), ())
         self._any = bool(bans)
 

@@ -81,7 +81,18 @@ export class CommentForm {
       event.preventDefault();
       this.#send();
     });
+    const watch = (event) => this.#keepOwn(event, watch);
+    addEventListener("storage", watch);
     if (storage.get("toolbar")) this.#toggleToolbar();
+  }
+
+  /** Store this text again after another tab has sent its own, which it stored in place of it. */
+  #keepOwn({ key, oldValue, newValue }, watch) {
+    const { element } = this;
+    if (!element.isConnected) return removeEventListener("storage", watch);
+    const { value } = element.message;
+    const isGone = key?.endsWith(":" + this.draft) && oldValue && !newValue;
+    if (isGone && value && value != JSON.parse(oldValue).message) this.keep();
   }
 
   #addField(parent, name, value = "", properties = {}) {

@@ -1,20 +1,22 @@
 // The form that asks why a comment is reported
 
-import { h, loadMessages, loadStylesheet } from "../common.js";
+import { h, loadMessages, loadStylesheet, storage } from "../common.js";
 import { errorText, readerWord, send } from "../send.js";
 
 const REASONS = ["illegal", "abuse", "spam", "other"];
 const LENGTH = 500; // of the explanation, in characters
 
 /** Show the form below a comment, in place of its menu. */
-export async function ask(thread, button, { id, author }) {
+export async function ask(thread, _button, { id, author }) {
   const { host, tree, messages, status } = thread;
+  const draft = "report " + id;
   const [texts] = await Promise.all([loadMessages(host, "-tools"), loadStylesheet("form.css")]);
   const choices = REASONS.map((value) =>
     h("label", {}, h("input", { type: "radio", name: "reason", value, required: true }), " ", texts[value]),
   );
   const reasons = h("div.field", { role: "radiogroup", ariaLabel: texts.why }, h("label", {}, texts.why), ...choices);
-  const explanation = h("textarea.input", { name: "explanation", dir: "auto", rows: 2, maxLength: LENGTH });
+  const value = storage.get(draft) ?? "";
+  const explanation = h("textarea.input", { name: "explanation", value, dir: "auto", rows: 2, maxLength: LENGTH });
   const error = h("p.error", { role: "alert" });
   const buttons = h(
     "div.actions",
@@ -40,6 +42,7 @@ export async function ask(thread, button, { id, author }) {
     const body = { reporter: readerWord(), reason, explanation: explanation.value };
     try {
       await send("POST", `comments/${id}/reports`, body);
+      storage.set(draft, undefined);
       close();
       tree.find(id)?.firstChild.append(h("p.note", {}, texts.reported));
       status.textContent = texts.reported;
@@ -49,10 +52,12 @@ export async function ask(thread, button, { id, author }) {
     }
   }
 
+  explanation.addEventListener("input", () => storage.set(draft, explanation.value));
   form.addEventListener("submit", submit);
   form.addEventListener("reset", close);
   form.addEventListener("keydown", ({ key }) => key == "Escape" && close());
   tree.element.querySelector("form")?.reset();
-  button.closest(".commentsvc-comment").firstChild.after(form);
+  // Which may have closed the menu, and taken its button away
+  tree.find(id)?.firstChild.after(form);
   choices[0].firstChild.focus();
 }

@@ -246,6 +246,31 @@ def test_a_comment_is_reported_out_of_its_menu(
     assert (sent["reason"], sent["explanation"]) == ("spam", "It sells things")
 
 
+def test_a_report_and_a_reply_take_turns_and_keep_what_was_written(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    """The reply that closes gives the focus back, which closes the menu with its button."""
+    answers.comments = [comment(1, "x")]
+    open_thread()
+    reply = page.get_by_role("button", name="Reply to Ada Byron")
+    for _ in range(2):
+        reply.click()
+        page.locator("#commentsvc-1 [name=message]").fill("A reply")
+        page.get_by_role("button", name="More").click()
+        page.get_by_role("button", name="Report").click()
+        page.get_by_label("Details (optional)").fill("It sells things")
+    reply.click()
+    expect(page.locator("#commentsvc-1 [name=message]")).to_have_value("A reply")
+    page.reload()
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="Report").click()
+    expect(page.get_by_label("Details (optional)")).to_have_value("It sells things")
+    page.get_by_label("Something else").check()
+    page.get_by_role("button", name="Send report").click()
+    expect(page.locator(".commentsvc-status")).to_contain_text("A moderator will look")
+    assert "commentsvc:report 1" not in page.evaluate("Object.keys(localStorage)")
+
+
 def test_a_link_to_a_comment_is_copied_out_of_its_menu(
     page: Page, open_thread: OpenThread, answers: Answers
 ) -> None:

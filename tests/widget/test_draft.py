@@ -112,6 +112,24 @@ def test_two_presses_send_once(page: Page, form: Locator, answers: Answers) -> N
     assert len(answers.submissions) == 1
 
 
+def test_a_text_in_another_tab_is_kept_when_this_tab_sends_its_own(
+    page: Page, open_post: Open, form: Locator, context: BrowserContext, answers: Answers
+) -> None:
+    """Both tabs store their texts under one name."""
+    fill(form)
+    second = context.new_page()
+    second.goto(POST)
+    second.locator("comment-thread").scroll_into_view_if_needed()
+    text = second.get_by_label("Comment", exact=True)
+    expect(text).to_have_value(TEXT)
+    text.fill("Written later.")
+    send(form)
+    expect(page.locator("#commentsvc-101")).to_be_visible()
+    second.reload()
+    second.locator("comment-thread").scroll_into_view_if_needed()
+    expect(text).to_have_value("Written later.")
+
+
 def test_where_storage_is_forbidden_comments_can_still_be_sent(page: Page, open_post: Open) -> None:
     page.add_init_script(
         """Object.defineProperty(window, "localStorage",

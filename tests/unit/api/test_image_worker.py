@@ -172,6 +172,16 @@ def test_the_closed_in_process_makes_the_same_of_a_picture(content: bytes) -> No
     assert run(content, image_worker.__file__) == convert(content)
 
 
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+def test_a_picture_with_a_broken_colour_profile_is_taken(kind: str) -> None:
+    for profile in (
+        b"no profile" * 50,
+        ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()[:200],
+    ):
+        image = made(picture(kind, icc_profile=profile))
+        assert "icc_profile" not in image.info
+
+
 @pytest.mark.parametrize("bound", ["MEMORY = 120 << 20", "SECONDS = 0"])
 def test_the_process_has_bounds(tmp_path: Path, bound: str) -> None:
     """A picture of 24 million pixels does not fit into less memory, and needs more time."""

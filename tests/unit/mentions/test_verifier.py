@@ -477,6 +477,23 @@ def test_long_pages_of_usual_blogs_are_read() -> None:
     assert html_page.mention(fetched("text/html", old * 200), TARGET.__eq__)
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/json"])
+def test_of_a_page_without_tags_a_bounded_number_of_links_is_looked_at(kind: str) -> None:
+    """A mebibyte of short addresses took a quarter of a second."""
+    asked: list[str] = []
+    link = '"https://a.example"' if "json" in kind else "https://a.example"
+    body = ", ".join([link] * 40_000)
+    page = Fetched(200, kind, (f"[{body}]" if "json" in kind else body).encode())
+
+    def leads(address: str) -> bool:
+        asked.append(address)
+        return False
+
+    assert html_page.mention(page, leads) is None
+    assert set(asked) == {"https://a.example"}
+    assert len(asked) == html_page.LINKS
+
+
 LINKING = f'<a href="{TARGET}">x</a>'
 
 

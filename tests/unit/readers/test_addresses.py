@@ -16,6 +16,7 @@ from commentsvc.auth.reply_addresses import digest_of
 from commentsvc.comments import search
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.outbox import SubscriberTable
+from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.exports.records import FollowerRecord, SubscriberRecord
 from commentsvc.imports.records import ImportedComment
 from commentsvc.imports.staging.authors import AuthorRules
@@ -296,6 +297,26 @@ def test_trust_does_not_depend_on_how_an_address_is_typed(
         )
         service.submit("two", author="Zoe", email=other)
         assert [entry.comment.status for entry in service.stored()] == ["approved", "approved"]
+
+
+def test_a_reader_of_an_older_version_is_still_the_same_reader(service: Served) -> None:
+    """The subject was stored in lower case, with the domain as it was typed."""
+    old, now = ("mail", "zoe@bücher.example"), service.clock.now_ms()
+
+    def work(tx: Transaction) -> int:
+        known = readers.identified(tx, "blog", old, old[1], now)
+        changed = ReaderTable.update(subject=old[1])
+        tx.change(changed.where(ReaderTable.id == known.id))
+        return known.id
+
+    number = service.database.write_now(work)
+    for typed in ("Zoe@bücher.example", "zoe@xn--bcher-kva.example"):
+        identity = ("mail", typed)
+        who = service.database.write_now(readers.identified, "blog", identity, typed, now)
+        assert who.id == number
+    other = ("mail", "zoe@buecher.example")
+    who = service.database.write_now(readers.identified, "blog", other, other[1], now)
+    assert who.id != number
 
 
 @pytest.mark.sqlite_only("it looks at SQLite's plan")

@@ -9,6 +9,7 @@ import pytest
 
 from commentsvc.comments.submission import Submission
 from commentsvc.db.database import Database
+from commentsvc.db.schema.moderation import BanTable
 from commentsvc.errors import BanRefused, UnknownBan
 from commentsvc.markup.markdown import render
 from commentsvc.spam import bans
@@ -40,6 +41,15 @@ def found(
     known = Bans()
     database.read_now(known.load, now)
     return [each.reason for each in known.check(submission, render(message), lambda: network)]
+
+
+def test_an_address_that_an_older_version_banned_stays_banned(database: Database) -> None:
+    """It was stored in lower case, with the domain as it was typed."""
+    row = {"kind": "author", "value": "eve@bücher.example", "created_at": NOW, "actor": "Mo"}
+    database.write_now(lambda tx: tx.change(BanTable.insert(row)))
+    for typed in ("Eve@Bücher.example", "eve@XN--bcher-kva.example"):
+        assert found(database, email=typed) == ["author-banned"]
+    assert not found(database, email="eva@bücher.example")
 
 
 @pytest.mark.parametrize(
