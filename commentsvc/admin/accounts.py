@@ -76,7 +76,7 @@ class AccountPages:
             if profile is None:
                 return True  # somebody else has removed it
             if verb == "remove":
-                profiles.remove(tx, profile.name)
+                profiles.remove(tx, profile.name, may_be_last=False)
             elif has_password or profile.covers(role, sites):
                 profiles.assign(tx, profile.name, role, sites)
             else:

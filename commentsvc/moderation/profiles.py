@@ -182,12 +182,18 @@ def check_sites(snapshot: Snapshot, sites: Iterable[str]) -> None:
         raise ProfileRefused(_("no site is called %(names)s", names=", ".join(unknown)))
 
 
-def keep_an_owner(snapshot: Snapshot, changed: Profile | None, removed: str = "") -> None:
-    """Raise ProfileRefused if a change or removal would leave no owner of all sites."""
+def keep_an_owner(
+    snapshot: Snapshot, changed: Profile | None, removed: str = "", *, may_be_last: bool = False
+) -> None:
+    """Raise ProfileRefused if a change or removal would leave no owner of all sites.
+
+    `may_be_last`: if it leaves no account at all, that is meant.
+    """
     before = everyone(snapshot)
     after = [changed if changed and each.id == changed.id else each for each in before]
     after = [each for each in after if each.name.casefold() != removed.casefold()]
-    if any(map(_is_owner, before)) and after and not any(map(_is_owner, after)):
+    is_left = any(map(_is_owner, after)) or (may_be_last and not after)
+    if any(map(_is_owner, before)) and not is_left:
         raise ProfileRefused(_("there must always be an owner of all sites"))
 
 
@@ -195,13 +201,13 @@ def _is_owner(profile: Profile) -> bool:
     return profile.actor.may(Permission.ADMINISTER)
 
 
-def remove(tx: Transaction, name: str) -> None:
+def remove(tx: Transaction, name: str, *, may_be_last: bool = True) -> None:
     """Remove an account. Its comments stay, without the badge; its decisions keep its name.
 
-    Raise ProfileRefused.
+    Raise ProfileRefused, also for the last account unless it `may_be_last`.
     """
     profile = named(tx, name)
-    keep_an_owner(tx, None, removed=profile.name)
+    keep_an_owner(tx, None, removed=profile.name, may_be_last=may_be_last)
     _purge(tx, profile.id)
     tx.change(CommentTable.update(role="").where(CommentTable.moderator == profile.id))
     tx.change(ModeratorTable.delete().where(ModeratorTable.id == profile.id))

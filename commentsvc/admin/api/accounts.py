@@ -229,7 +229,7 @@ class AccountsApi:
         number = call.number
 
         def work(tx: Transaction) -> None:
-            profiles.remove(tx, _found(tx, number).name)
+            profiles.remove(tx, _found(tx, number).name, may_be_last=False)
 
         await self._database.write(work)
 

@@ -200,6 +200,17 @@ def test_with_their_password_owners_give_more_rights_and_without_it_fewer(
     assert program.ask("DELETE", "/accounts/2").status == 204
 
 
+def test_neither_a_program_nor_a_browser_removes_the_last_account(
+    service: Served, seat: Seat
+) -> None:
+    """Else a stolen token would shut everybody out, and the next start would offer an account."""
+    program = Program(service, "administer", name="ann")
+    assert program.ask("DELETE", "/accounts/2").status == 204
+    assert program.ask("DELETE", "/accounts/1").status == 409
+    assert seat.send("accounts", do="remove", id=1).status == 422
+    assert [each.name for each in service.database.read_now(accounts.everyone)] == ["ann"]
+
+
 def test_guesses_of_a_program_at_the_password_are_limited(service: Served) -> None:
     program = Program(service, "administer", name="ann")
     sent = {"kind": "passkey", "id": 1, "password": "guess"}
