@@ -117,7 +117,7 @@ OUTGOING = {"httpx2", "httpx", "aiohttp", "requests", "smtplib", "imaplib", "aio
 # Who connects without these clients: to servers of the settings, and to our own sockets.
 CONNECTS = frozenset({
     "cli.client", "cli.doctor.remote", "cli.doctor.local", "outbox.smtp", "inbox.imap",
-    "runtime.control", "runtime.processes", "util.connect", "util.http_client",
+    "http.listening", "runtime.control", "util.connect", "util.http_client",
 })  # fmt: skip
 ENVIRONMENT_READERS = frozenset({"settings.loader", "runtime.systemd", "backup.postgresql_dump"})
 

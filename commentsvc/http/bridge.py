@@ -23,7 +23,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, NamedTuple, Protocol, TypedDict
 
 from commentsvc import _core
-from commentsvc.http import messages, refusals
+from commentsvc.http import listening, messages, refusals
 from commentsvc.http.compression import compressed
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.threads import ANSWERS, PROCESS, run_in
@@ -194,6 +194,7 @@ class Bridge:
             is_path = settings.listen.startswith("unix:")
             code = errno.ENAMETOOLONG if is_path else errno.EADDRNOTAVAIL
             raise OSError(code, os.strerror(code), settings.listen) from error
+        self._settings = settings
         self._answering: RequestHandler | None = None
         self._watcher: Callable[[Sequence[str]], None] | None = None
         self._concerns: Callable[[Sequence[str]], bool] = lambda _tags: False
@@ -283,8 +284,11 @@ class Bridge:
         wanted = self._core.address
         self._borrowed = sockets.borrowed
         self._core.set_targets(target_rules)
-        self._core.start(sockets.listeners, sockets.connections, borrowed=sockets.borrowed)
         inherits = bool(sockets.listeners) and not sockets.borrowed
+        listeners = sockets.listeners
+        if not listeners and listening.needs_us(self._settings):
+            listeners = listening.open_listeners(self._settings)
+        self._core.start(listeners, sockets.connections, borrowed=sockets.borrowed)
         if inherits and self.address != wanted and not wanted.endswith(":0"):
             line = "listens on %s as the server before it; a restart is needed to listen on %s"
             _log.warning(line, self.address, wanted)

@@ -28,7 +28,6 @@ import logging
 import os
 import signal
 import socket
-import stat
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
@@ -38,6 +37,7 @@ from typing import Final
 
 from commentsvc.db.lock import Lock
 from commentsvc.http.bridge import COUNT_BYTES, Sockets, close_all
+from commentsvc.http.listening import open_listeners, unix_path
 from commentsvc.runtime import control, handover, process
 from commentsvc.runtime.control import Control, ControlError, NoServer, Request
 from commentsvc.runtime.control_commands import CommandResult
@@ -49,8 +49,6 @@ from commentsvc.util.threads import PROCESS, run_in
 
 _log = logging.getLogger(__name__)
 
-# Connections that wait in a listening socket; the kernel's limit is usually lower.
-BACKLOG: Final = 4_096
 # Seconds before an instance that ended is started again; they double until LONGEST_PAUSE.
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 30.0
@@ -121,9 +119,7 @@ class _Supervisor:
             if talk is not None:
                 stack.callback(talk.close)
             self._lock = stack.enter_context(Lock(plan.data, inherited.lock)).fileno()
-            self._listeners = (
-                passed or inherited.sockets.listeners or (listening(plan.server.listen),)
-            )
+            self._listeners = passed or inherited.sockets.listeners or open_listeners(plan.server)
             stack.callback(self._let_go, borrowed=bool(passed))
             self._counts = os.memfd_create("connections")
             stack.callback(os.close, self._counts)
@@ -305,7 +301,7 @@ class _Supervisor:
 
     def _let_go(self, *, borrowed: bool) -> None:
         """Close the listening sockets, and remove the path of one that nobody else uses."""
-        path = _unix_path(self._plan.server.listen)
+        path = unix_path(self._plan.server.listen)
         if path and not borrowed and not self._is_replaced:
             path.unlink(missing_ok=True)
         close_all(self._listeners)
@@ -321,41 +317,3 @@ def _ready(plan: Plan, address: str) -> Iterator[None]:
     plan.announce(address)
     plan.manager.notify("READY=1", f"MAINPID={os.getpid()}")
     yield
-
-
-def listening(address: str) -> int:
-    """Open a listening socket at ``HOST:PORT`` or ``unix:PATH``. Raise OSError."""
-    path = _unix_path(address)
-    if path is None:
-        host, _, port = address.rpartition(":")
-        family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
-        bound: tuple[str, int] | str = (host.strip("[]"), int(port))
-    else:
-        family, bound = socket.AF_UNIX, str(path)
-        _remove_unused(path)
-    opened = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        if family != socket.AF_UNIX:
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(bound)
-        opened.listen(BACKLOG)
-    except OSError as error:
-        opened.close()
-        raise OSError(error.errno, error.strerror, address) from error
-    return opened.detach()
-
-
-def _unix_path(address: str) -> Path | None:
-    return Path(address.removeprefix("unix:")) if address.startswith("unix:") else None
-
-
-def _remove_unused(path: Path) -> None:
-    """Remove a socket that nobody listens on. Raise OSError if another file is there."""
-    with contextlib.suppress(FileNotFoundError):
-        if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise FileExistsError(17, "File exists", f"unix:{path}")
-        with socket.socket(socket.AF_UNIX) as probe:
-            try:
-                probe.connect(str(path))
-            except ConnectionRefusedError:
-                path.unlink()

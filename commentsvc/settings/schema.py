@@ -17,6 +17,7 @@ from commentsvc.settings.types import (
     ANSWERED,
     COMMAND,
     DATABASE_URL,
+    GROUP,
     HEADER,
     HOOK_SECRET,
     HOST,
@@ -25,6 +26,7 @@ from commentsvc.settings.types import (
     LANGUAGE,
     LISTEN,
     LISTEN_OR_NOT,
+    MODE,
     NAME,
     NETWORKS,
     ORIGINS,
@@ -59,6 +61,8 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     """The HTTP server. Times are in seconds."""
 
     listen: Annotated[str, LISTEN] = "127.0.0.1:8080"
+    socket_mode: Annotated[str, MODE] = ""
+    socket_group: Annotated[str, GROUP] = ""
     public_url: Annotated[str, URL] = ""
     workers: Annotated[int, whole(1, 64)] = 1
     trusted_proxies: Annotated[tuple[str, ...], PROXIES] = ("unix", "127.0.0.0/8", "::1/128")

@@ -51,6 +51,10 @@ LISTEN = text(
     'a string "HOST:PORT", "[IPv6]:PORT" or "unix:PATH", with a port from 0 to 65535',
 )
 LISTEN_OR_NOT = text(rf"|{_LISTEN}", f"nothing, or {LISTEN.description}")
+MODE = text("(?:0?[0-7]{3})?", 'nothing, or a mode such as "660"')
+GROUP = text(
+    r"[0-9]{1,9}|(?:[A-Za-z_][A-Za-z0-9_.-]{0,30}\$?)?", "nothing, or a group of this machine"
+)
 PROXIES = Meta(
     description='a list of "unix", addresses and networks such as "10.0.0.0/8" without host bits',
     extra={"tidy": _tidy_proxies},
