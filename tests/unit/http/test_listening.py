@@ -30,7 +30,7 @@ class Hello:
 
 @contextmanager
 def served(**settings: Any) -> Iterator[str]:
-    """Serve during the block; yield the address that is told."""
+    """Serve during the block; yield the address that is shown."""
 
     async def start() -> Bridge:
         bridge = Bridge(ServerSettings(**settings))
@@ -89,8 +89,8 @@ def test_every_address_of_a_name_is_listened_on(
     monkeypatch.setattr(
         _core, "Server", lambda listen, **o: made(listen.replace("blog.test", "127.0.0.1"), **o)
     )
-    with serving(listen="blog.test:0") as told:
-        port = int(told.rpartition(":")[2])
+    with serving(listen="blog.test:0") as shown:
+        port = int(shown.rpartition(":")[2])
         for address in LOOPBACK:
             socket.create_connection((address, port), 5).close()
 
@@ -99,8 +99,8 @@ def test_a_protocol_that_the_machine_lacks_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     named(monkeypatch, "2001:db8::1", "127.0.0.1")
-    with shared(listen="blog.test:0") as told:
-        assert told.startswith("127.0.0.1:")
+    with shared(listen="blog.test:0") as shown:
+        assert shown.startswith("127.0.0.1:")
     named(monkeypatch, "2001:db8::1", "192.0.2.1")
     with pytest.raises(OSError, match=r"blog\.test:0") as refused:
         listening.open_listeners(ServerSettings(listen="blog.test:0"))
