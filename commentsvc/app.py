@@ -63,6 +63,7 @@ from commentsvc.http.router import Route, Router, declared_routes
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.moderation import site_names
+from commentsvc.monitoring.conditions import Conditions, Machine
 from commentsvc.monitoring.health import Health
 from commentsvc.outbox import builds, channels
 from commentsvc.outbox import outbox as outbox_queue
@@ -93,6 +94,7 @@ from commentsvc.util.threads import PROCESS, run_in, stop_all
 
 if TYPE_CHECKING:
     from commentsvc.cluster.instance import Instance
+    from commentsvc.inbox.imap import ImapFetcher
     from commentsvc.inbox.receiver import MailReceiver
 
 _log = logging.getLogger(__name__)
@@ -127,6 +129,7 @@ class Start(NamedTuple):
     listeners: tuple[int, ...] = ()
     counts: int = -1
     processes: int = 0
+    settings_file: Path | None = None
 
 
 def run(settings: Settings, start: Start) -> None:
@@ -244,7 +247,10 @@ async def _open(
     sites = Sites(settings.sites, settings.server.public_url)
     service = ServiceContext(settings, database, sites, keys, clock)
     backups = ScheduledBackup(settings.backup, location, clock)
-    figures = Figures(bridge.stats, backups, instance.state if instance else lambda: None)
+    folder = location.parent if isinstance(location, Path) else None
+    machine = Machine(folder, start.settings_file, clock)
+    state = instance.state if instance else lambda: None
+    figures = Figures(bridge.stats, backups, state, machine)
     return _Opened(lock, service, memory, bridge, leader, figures)
 
 
@@ -420,6 +426,13 @@ def build(
     outbox = OutboxWorker(database, outgoing, clock, leads=leads)
     views = ViewCounter(database)
     receiver, hook, fetching = _inbox(service, submissions)
+    conditions = Conditions(
+        database,
+        outbox,
+        figures.backups,
+        figures.machine,
+        lambda: "; ".join(each.trouble for each in fetching if each.trouble),
+    )
     stream = CommentStream(service, core, secrets.randbelow)
     programs = ProgramInterface(service, core)
     cors = CorsPolicy(settings.sites)
@@ -436,11 +449,11 @@ def build(
             page_views,
             WebmentionEndpoint(service),
             hook,
-            Health(service, figures.core, outbox, figures.backups, figures.instance),
+            Health(service, figures.core, outbox, figures.backups, figures.instance, conditions),
         ),
     ]
     routes += declared_routes(ApiDescription(settings, routes))
-    pages = AdminPages(service, figures).routes()
+    pages = AdminPages(service, figures, conditions.now).routes()
     both = [*routes, *pages]
     largest = settings.server.max_body_kib << 10
     router = Router([*both, *below_web(both)], cors, as_http, largest)
@@ -450,7 +463,8 @@ def build(
         partial(rerender.run, database),
         figures.backups.run,
         partial(builds.watch, memory.changed, database, settings, clock),
-        *fetching,
+        *([receiver.run] if receiver else []),
+        *(each.run for each in fetching),
         *_mentions(service, submissions),
     ]
     if settings.stacosys.rss_file:
@@ -467,7 +481,7 @@ def build(
         router=router,
         handler=MissLimiter(router, settings.server, clock, read_only_posts),
         leader_works=leader_works,
-        own_works=(outbox.watch, programs.queue.run, views.run),
+        own_works=(figures.machine.watch, outbox.watch, programs.queue.run, views.run),
     )
 
 
@@ -527,8 +541,8 @@ def _routes_for_readers(
 
 def _inbox(
     service: ServiceContext, submissions: SubmissionService
-) -> "tuple[MailReceiver | None, InboxHook, list[Work]]":
-    """Return what takes answers by mail, its hook and the leader's work; imported only if needed.
+) -> "tuple[MailReceiver | None, InboxHook, list[ImapFetcher]]":
+    """Return what takes answers by mail, its hook, and what fetches them; imported only if needed.
 
     Raise OSError if `inbox.ca_file` cannot be read.
     """
@@ -538,14 +552,14 @@ def _inbox(
     from commentsvc.inbox.receiver import MailReceiver
 
     receiver = MailReceiver(service, submissions)
-    works: list[Work] = [receiver.run]
+    fetching = []
     if settings.host:
         from commentsvc.inbox.imap import ImapFetcher
 
-        works.append(ImapFetcher(settings, receiver.take, service.database, service.clock).run)
+        fetching.append(ImapFetcher(settings, receiver.take, service.database, service.clock))
     proxies = service.settings.server.trusted_proxies
     hook = InboxHook(settings.hook_secret, receiver.take, proxies, service.clock)
-    return receiver, hook, works
+    return receiver, hook, fetching
 
 
 def _mentions(service: ServiceContext, submissions: SubmissionService) -> list[Work]:

@@ -18,6 +18,7 @@ from commentsvc.http.messages import Response
 from commentsvc.model import STATUSES
 from commentsvc.moderation import retention
 from commentsvc.moderation.permissions import Permission
+from commentsvc.monitoring.conditions import Condition, Machine
 from commentsvc.outbox import outbox
 from commentsvc.settings.schema import SECTIONS, Settings
 from commentsvc.util.i18n import gettext as _
@@ -33,18 +34,21 @@ class Figures(NamedTuple):
     """Where the dashboard's figures come from.
 
     `core` returns the core's counters. `instance` returns the state of this instance, or None where
-    there can be only one.
+    there can be only one. The `machine` is told of in `conditions`.
     """
 
     core: Callable[[], dict[str, int]]
     backups: ScheduledBackup
     instance: "Callable[[], InstanceState | None]"
+    machine: Machine
 
 
 class Dashboard:
     """The handlers of the dashboard and of the settings page."""
 
-    def __init__(self, context: AdminContext, figures: Figures) -> None:
+    def __init__(
+        self, context: AdminContext, figures: Figures, conditions: Callable[[], list[Condition]]
+    ) -> None:
         service = context.service
         self._settings = service.settings
         self._kept_days = service.settings.spam.keep_spam_days
@@ -52,6 +56,7 @@ class Dashboard:
         self._database = service.database
         self._layout = context.layout
         self._figures = figures
+        self._conditions = conditions
 
     @get("/dashboard", Permission.READ)
     async def page(self, context: RequestContext) -> Response:
@@ -85,6 +90,7 @@ class Dashboard:
             backlogs=await self._database.read(outbox.backlogs),
             backup=self._figures.backups.state(),
             failing=self._database.write_health.error,
+            conditions=[each.text for each in self._conditions()],
         )
 
     @get("/settings", Permission.READ_SERVICE)

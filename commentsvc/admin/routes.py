@@ -1,5 +1,7 @@
 """All routes of the moderation pages and of the JSON API, for `app`."""
 
+from collections.abc import Callable
+
 from commentsvc.admin.accounts import AccountPages
 from commentsvc.admin.api.accounts import AccountsApi
 from commentsvc.admin.api.comments import ModerationApi
@@ -24,12 +26,18 @@ from commentsvc.admin.two_factor import FactorPages
 from commentsvc.api.stream import Publisher
 from commentsvc.context import ServiceContext
 from commentsvc.http.router import Route, route
+from commentsvc.monitoring.conditions import Condition
 
 
 class AdminPages:
     """All handlers below /moderation."""
 
-    def __init__(self, service: ServiceContext, figures: Figures) -> None:
+    def __init__(
+        self,
+        service: ServiceContext,
+        figures: Figures,
+        conditions: Callable[[], list[Condition]],
+    ) -> None:
         """Take what the dashboard shows."""
         context = AdminContext.of(service)
         self._access = context.access
@@ -43,7 +51,7 @@ class AdminPages:
             ThreadPages(context),
             BanPages(context),
             OutboxPages(context),
-            Dashboard(context, figures),
+            Dashboard(context, figures, conditions),
             OwnAccountPages(context),
             AccountPages(context),
             FactorPages(context),

@@ -36,6 +36,7 @@ ROUND: Final = 60.0
 PERIODS_MS: Final = {"hourly": HOUR_MS, "daily": DAY_MS, "weekly": 7 * DAY_MS}
 # The nice value of the thread: nearly everything else runs before it.
 NICE: Final = 15
+_FAILED: Final = "no backup is made: %s"
 _MOMENT: Final = "comments-%Y%m%dT%H%M%SZ"
 _NAME: Final = re.compile(r"comments-\d{8}T\d{6}Z\.(sqlite3|dump)", re.ASCII)
 
@@ -52,6 +53,11 @@ class BackupState(NamedTuple):
     size: int
     failures: int
     error: str
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong, "" if nothing is."""
+        return self.error and _FAILED % self.error
 
 
 class ScheduledBackup:
@@ -115,7 +121,7 @@ class ScheduledBackup:
             known = isinstance(error, BackupError | DatabaseError | OSError)
             self._failures += 1
             if not self._error:
-                _log.error("no backup is made: %s", error, exc_info=None if known else error)
+                _log.error(_FAILED, error, exc_info=None if known else error)
             self._error = str(error)
 
     def _is_due(self, folder: Path) -> bool:

@@ -174,7 +174,7 @@ def serve(
         announce = _announcement(settings, data, has_blog=blog is not None, is_alone=not instance)
         # The supervisor of several processes talks to the service manager.
         manager = systemd.Notifier({}, 0) if instance else systemd.from_environment()
-        start = app.Start(data, blog, announce, manager, take_over, traced)
+        start = app.Start(data, blog, announce, manager, take_over, traced, settings_file=file)
         if instance:
             shared, of = map(int, counts.split(","))
             start = start._replace(

@@ -203,6 +203,11 @@ class WriteHealth:
         self._clock = clock
         self._logged_ms: int | None = None
 
+    @property
+    def trouble(self) -> str:
+        """What is wrong, "" if nothing is."""
+        return self.error and f"nothing can be stored: {self.error}"
+
     def failed(self, error: DatabaseError) -> None:
         """Count and log a transaction that could not be written."""
         self.failures += 1
@@ -211,7 +216,7 @@ class WriteHealth:
         is_due = self._logged_ms is None or now_ms - self._logged_ms >= LOG_PAUSE_MS
         if self.is_logged and is_due:
             self._logged_ms = now_ms
-            _log.error("nothing can be stored: %s", error)
+            _log.error("%s", self.trouble)
 
     def succeeded(self) -> None:
         """Note that a transaction was written; log it after a failure."""

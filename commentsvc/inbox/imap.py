@@ -34,7 +34,7 @@ from commentsvc.settings.schema import InboxSettings
 from commentsvc.util.clock import Clock
 from commentsvc.util.threads import PROCESS, run_in
 from commentsvc.util.timestamps import DAY_MS
-from commentsvc.util.tls import client_context
+from commentsvc.util.tls import certificate_fault, client_context
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class ImapFetcher:
         self._tls = client_context(settings.ca_file)
         self._stopping = threading.Event()
         self._client: IMAPClient | None = None
-        self._fails = False
+        self.trouble = ""  # why the mailbox is not read
 
     async def run(self) -> None:
         """Fetch mails until cancelled."""
@@ -117,9 +117,10 @@ class ImapFetcher:
             except Exception as error:  # any failure of a mailbox is retried
                 if self._stopping.is_set():
                     return
-                if not self._fails:
-                    _log.warning("%s is not read, and will be tried again: %s", self._server, error)
-                self._fails = True
+                before, why = self.trouble, certificate_fault(error) or str(error)
+                self.trouble = f"{self._server} is not read, and will be tried again: {why}"
+                if not before:
+                    _log.warning("%s", self.trouble)
                 self._stopping.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -139,9 +140,9 @@ class ImapFetcher:
             else:
                 client.login(wanted.user, wanted.password)
             folder = client.select_folder(wanted.folder)
-            if self._fails:
+            if self.trouble:
                 _log.info("%s is read again", self._server)
-            self._fails = False
+            self.trouble = ""
             waits = client.has_capability("IDLE")
             _has_announced(client)  # how many mails there are
             patience = FIRST_PATIENCE if waits else PATIENCE

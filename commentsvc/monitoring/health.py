@@ -8,10 +8,11 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from commentsvc.api.serialize import Client, State
+from commentsvc.api.serialize import Client, Condition, Ready, State
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot, Transaction
+from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.comments import SiteTable
 from commentsvc.http.messages import (
     JSON,
@@ -25,6 +26,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import TEXT, handles
 from commentsvc.http.router import NOTHING_HERE
+from commentsvc.monitoring.conditions import Conditions
 from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.util.timestamps import rfc3339
 
@@ -48,6 +50,7 @@ class Health:
         outbox: OutboxWorker,
         backups: ScheduledBackup,
         instance: "Callable[[], InstanceState | None]",
+        conditions: Conditions,
     ) -> None:
         """Take the core's `stats`, and the other parts with metrics.
 
@@ -57,7 +60,8 @@ class Health:
         self._clock = service.clock
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._monitoring = AddressList(service.settings.server.monitoring_networks)
-        self._measured = stats, service.database, outbox, backups, instance
+        self._conditions = conditions
+        self._measured = stats, service.database, outbox, backups, instance, conditions
 
     @_handles("/healthz", State, errors=(404,))
     def health(self, request: Request) -> Response:
@@ -68,18 +72,26 @@ class Health:
         self._admit(request)
         return _response(State("alive"))
 
-    @_handles("/readyz", State, errors=(404, 503))
+    @_handles("/readyz", Ready, errors=(404, 503))
     async def ready(self, request: Request) -> Response:
         """Whether the service can serve and store comments.
 
-        503 if it cannot, 404 for the public. Not cached. After a failed write it writes something
-        itself, so that it notices the end of the failure.
+        503 if it cannot, 404 for the public. Not cached. The `conditions` are what the operator has
+        to mend. After a failed write it writes something itself, so that it notices the end of the
+        failure.
         """
         self._admit(request)
-        self._database.read_now(Snapshot.first, SiteTable.select(SiteTable.id))
-        if self._database.write_health.error or self._database.seems_replaced:
-            await self._database.write(Transaction.change, SiteTable.update(name=SiteTable.name))
-        return _response(State("ready"))
+        try:
+            self._database.read_now(Snapshot.first, SiteTable.select(SiteTable.id))
+            if self._database.write_health.error or self._database.seems_replaced:
+                await self._database.write(
+                    Transaction.change, SiteTable.update(name=SiteTable.name)
+                )
+        except DatabaseError as error:
+            texts = [each.text for each in self._conditions.now()] or [str(error)]
+            raise HttpError(503, "not_ready", "; ".join(texts)) from error
+        found = [Condition(*each) for each in self._conditions.now()]
+        return _response(Ready("ready", found))
 
     @_handles("/metrics", TEXT, errors=(404,))
     def metrics(self, request: Request) -> Response:
@@ -122,5 +134,5 @@ class Health:
             raise HttpError(404, *NOTHING_HERE)
 
 
-def _response(value: State | Client) -> Response:
+def _response(value: State | Ready | Client) -> Response:
     return Response(200, (("Content-Type", JSON), NOT_STORED), encode(value))

@@ -22,12 +22,14 @@ from prometheus_client.registry import Collector
 
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.db.database import Database
+from commentsvc.monitoring.conditions import Conditions
 from commentsvc.outbox.worker import OutboxWorker
 
 if TYPE_CHECKING:
     from commentsvc.cluster.membership import InstanceState
 
 Stats = Mapping[str, int]
+CONDITION_LENGTH: Final = 500  # characters of a condition's text, which may be another server's
 
 # The help texts of gauges, and of counters, which only increase.
 GAUGES: Final = {
@@ -183,6 +185,24 @@ class InstanceCollector(Collector):
             yield CounterMetricFamily(f"commentsvc_instance_{name}", text, value)
 
 
+class ConditionCollector(Collector):
+    """The conditions that an operator has to mend, in the words of the log."""
+
+    def __init__(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield the metric ``commentsvc_condition``."""
+        gauge = GaugeMetricFamily(
+            "commentsvc_condition",
+            "1 for each condition that an operator has to mend",
+            labels=["condition", "text"],
+        )
+        for each in self._conditions.now():
+            gauge.add_metric([each.name, each.text[:CONDITION_LENGTH]], 1)
+        yield gauge
+
+
 class Metrics:
     """All metrics of the service and its process."""
 
@@ -193,6 +213,7 @@ class Metrics:
         outbox: OutboxWorker,
         backups: ScheduledBackup,
         instance: "Callable[[], InstanceState | None]",
+        conditions: Conditions,
     ) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
@@ -200,6 +221,7 @@ class Metrics:
         self._registry.register(OutboxCollector(outbox))
         self._registry.register(BackupCollector(backups))
         self._registry.register(InstanceCollector(instance))
+        self._registry.register(ConditionCollector(conditions))
         ProcessCollector(registry=self._registry)
 
     def exposition(self) -> tuple[str, bytes]:

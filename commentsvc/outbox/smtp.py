@@ -38,7 +38,7 @@ from commentsvc.outbox.delivery import (
 from commentsvc.settings.schema import MailSettings
 from commentsvc.util.connect import connect, look_up
 from commentsvc.util.origin import deliverable, host_name
-from commentsvc.util.tls import client_context
+from commentsvc.util.tls import certificate_fault, client_context
 
 # Seconds to connect: a reachable server greets at once.
 CONNECT_DEADLINE: Final = 60.0
@@ -214,6 +214,8 @@ def _has_no_mailbox(code: int, text: str) -> bool:
 
 def _error_text(error: BaseException) -> str:
     """Return the text of an exception, with the server's reply code if there is one."""
+    if fault := certificate_fault(error):
+        return fault
     match error:
         case aiosmtplib.SMTPRecipientsRefused(recipients=[refused, *_]):
             return _error_text(refused)

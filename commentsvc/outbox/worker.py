@@ -86,6 +86,7 @@ class OutboxWorker:
         """
         self.sent: Counter[str] = Counter()  # since the start, by channel
         self.errors: Counter[str] = Counter()  # attempts that failed
+        self.troubles: dict[str, str] = {}  # why a channel sends nothing
         self.backlogs: dict[str, ChannelBacklog] = {}  # at the last round
         self._database = database
         self._channels = channels
@@ -128,6 +129,7 @@ class OutboxWorker:
             await asyncio.Event().wait()
         finally:
             await self._stop(tasks)
+            self.troubles.clear()  # another instance may lead now
 
     async def watch(self) -> None:
         """Do what depends on time only, and count what waits, until cancelled."""
@@ -177,8 +179,10 @@ class OutboxWorker:
             async with self._channels[name].connect() as connection:
                 await self._converse(name, connection, now)
             self._unreachable[name] = 0
+            self.troubles.pop(name, None)
         except ServerUnreachable as error:
             self._count_error(name, error)
+            self.troubles[name] = _DELAYED % (name, error)
             text, later = str(error), self._clock.now_ms()
             rest = min(LONGEST_REST, FIRST_REST << min(self._unreachable[name], 10))
             self._rests_until[name] = later + rest

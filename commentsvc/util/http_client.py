@@ -26,7 +26,7 @@ from urllib.parse import urljoin, urlsplit
 from commentsvc.util.connect import look_up, reachable
 from commentsvc.util.ip_ranges import is_local, is_public
 from commentsvc.util.origin import host_name
-from commentsvc.util.tls import client_context
+from commentsvc.util.tls import certificate_fault, client_context
 
 DEADLINE: Final = 20.0  # seconds for the whole request, by default
 REDIRECTS: Final = 5  # that `fetch` follows
@@ -214,7 +214,8 @@ async def _in_time(deadline: float, sending: Coroutine[Any, Any, Fetched]) -> Fe
     except TimeoutError as error:
         raise RemoteError(f"no answer within {deadline:.0f} s") from error
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-        raise RemoteError(str(error) or type(error).__name__) from error
+        text = certificate_fault(error) or str(error) or type(error).__name__
+        raise RemoteError(text) from error
 
 
 async def _read(pieces: AsyncIterator[bytes], most: int) -> bytes:

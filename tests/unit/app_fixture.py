@@ -20,6 +20,7 @@ from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.http.messages import Request, Response
 from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.model import Entry
+from commentsvc.monitoring.conditions import Machine
 from commentsvc.outbox import outbox
 from commentsvc.settings.schema import (
     CommentsSettings,
@@ -100,7 +101,8 @@ class Served:
         self.backups = ScheduledBackup(settings.backup, location(folder), self.clock)
         self.instance: InstanceState | None = None
         self.publisher = Publisher()
-        figures = Figures(lambda: STATS, self.backups, lambda: self.instance)
+        self.machine = Machine(folder, None, self.clock)
+        figures = Figures(lambda: STATS, self.backups, lambda: self.instance, self.machine)
         self.parts = parts = build(self.service, self.publisher, memory, figures, blog=blog)
         self.submissions = parts.submissions
         self.outbox = parts.outbox

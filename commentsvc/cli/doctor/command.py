@@ -97,8 +97,11 @@ def doctor(
     try:
         faults += _print_findings(looking.examine(visitor, origins), proxy)
         if data and settings:
-            unlike = running.unlike_server(data, settings_file)
-            stale = [looking.Finding("settings", False, line) for line in unlike]
+            reported = local.reported(data)
+            stale = [looking.Finding(name, False, text) for name, text in reported.items()]
+            if "settings" not in reported:  # a newer file explains all differences
+                unlike = running.unlike_server(data, settings_file)
+                stale += [looking.Finding("settings", False, line) for line in unlike]
             faults += _print_findings(stale, proxy)
             faults += _print_findings(local.examine(visitor, data, settings), proxy)
             faults += _print_findings([local.mail(data, settings)], proxy)

@@ -1,11 +1,13 @@
 """Local checks of `doctor`, with access to the data folder and the settings.
 
 Only the service's own counters show how the proxy connects to it, only an attempt shows whether
-mail works, and only the file modes show who may read the data.
+mail works, only the file modes show who may read the data, and only the service knows what has
+happened to it.
 """
 
 import grp
 import http.client
+import json
 import pwd
 import re
 from collections.abc import Iterator
@@ -139,16 +141,33 @@ def keep_alive(visitor: ProbeClient, server: CommandResult) -> Finding:
     return Finding("keep-alive", new <= REQUESTS // 2, text)
 
 
+def reported(data: Path) -> dict[str, str]:
+    """Return the conditions that the running service reports, by name; none if none runs."""
+    try:
+        server = control.ask(data / data_dir.CONTROL, Ping())
+        answer = json.loads(_asked(server, "/readyz"))
+    except (ControlError, OSError, http.client.HTTPException):
+        return {}
+    if "error" in answer:
+        return {"database": str(answer["error"]["message"])}
+    return {each["name"]: each["text"] for each in answer["conditions"]}
+
+
 def _accepted(server: CommandResult) -> int:
     """Return how many connections the service has accepted. Raise OSError, HTTPException."""
+    found = _ACCEPTED.search(_asked(server, "/metrics"))
+    return int(float(found[1])) if found else 0
+
+
+def _asked(server: CommandResult, path: str) -> bytes:
+    """Return the service's answer on this machine, past the proxy. Raise OSError, HTTPException."""
     connection = http.client.HTTPConnection("localhost")
     connection.sock = control.connect(server, remote.PATIENCE)
     try:
-        connection.request("GET", "/metrics")
-        found = _ACCEPTED.search(connection.getresponse().read())
+        connection.request("GET", path)
+        return connection.getresponse().read()
     finally:
         connection.close()
-    return int(float(found[1])) if found else 0
 
 
 def mail(data: Path, settings: Settings) -> Finding:

@@ -5,6 +5,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Coroutine
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,24 @@ def test_a_certificate_that_cannot_be_verified_gets_nothing(
             with pytest.raises(ServerUnreachable, match=r"(?i)certificate"):
                 await send(Smtp(settings, "me.test"), envelope())
         assert not server.mails
+
+    run(talk())
+
+
+@pytest.mark.parametrize("security", ["tls", "starttls"])
+def test_a_certificate_that_has_ended_is_named(
+    authority: trustme.CA, tmp_path: Path, security: str
+) -> None:
+    async def talk() -> None:
+        ended = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        past = datetime(2020, 1, 1, tzinfo=UTC)
+        authority.issue_cert("localhost", not_before=past, not_after=past).configure_cert(ended)
+        async with mail_server(ended, security) as server:
+            changes = {"security": security, "ca_file": pem(authority, tmp_path)}
+            smtp = Smtp(mail_settings(server.port, **changes), "me.test")
+            text = f"localhost:{server.port}: its certificate has ended: it must be renewed there"
+            with pytest.raises(ServerUnreachable, match=f"^{text}$"):
+                await send(smtp, envelope())
 
     run(talk())
 
