@@ -133,6 +133,4 @@ def test_that_nothing_can_be_stored_is_said(service: Served) -> None:
     seat = seated(service)
     assert "cannot be stored" not in text(seat.get("dashboard"))
     service.database.write_health.failed(DatabaseFull("the disk is full"))
-    assert "nothing can be stored: the disk is full" in text(
-        seat.get("dashboard")
-    )
+    assert "nothing can be stored: the disk is full" in text(seat.get("dashboard"))

@@ -15,6 +15,7 @@ from commentsvc.cli.doctor import local
 from commentsvc.db.errors import DatabaseFull, DatabaseUnusable
 from commentsvc.monitoring import conditions
 from commentsvc.monitoring.conditions import Machine
+from commentsvc.runtime import control
 from commentsvc.settings.schema import BackupSettings, ServerSettings
 from tests.unit.admin_client import seated, text
 from tests.unit.app_fixture import SETTINGS, Served, served
@@ -124,7 +125,7 @@ def everywhere(service: Served, seat: Any, patch: pytest.MonkeyPatch) -> dict[st
             during.setattr(service.database, "write", failing(DatabaseFull(error)))
         ready = service.ask("GET", "/readyz", b"", "127.0.0.1")
         during.setattr(local, "_asked", lambda *_: ready.body)
-        during.setattr(local.control, "ask", lambda *_: None)
+        during.setattr(control, "ask", lambda *_: None)
         found = local.reported(Path())  # by `doctor`
     assert ready.status == (503 if error else 200)
     for name, said in found.items():
