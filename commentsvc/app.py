@@ -426,13 +426,8 @@ def build(
     outbox = OutboxWorker(database, outgoing, clock, leads=leads)
     views = ViewCounter(database)
     receiver, hook, fetching = _inbox(service, submissions)
-    conditions = Conditions(
-        database,
-        outbox,
-        figures.backups,
-        figures.machine,
-        lambda: "; ".join(each.trouble for each in fetching if each.trouble),
-    )
+    trouble = _inbox_trouble(fetching)
+    conditions = Conditions(database, outbox, figures.backups, figures.machine, trouble)
     stream = CommentStream(service, core, secrets.randbelow)
     programs = ProgramInterface(service, core)
     cors = CorsPolicy(settings.sites)
@@ -449,22 +444,20 @@ def build(
             page_views,
             WebmentionEndpoint(service),
             hook,
-            Health(service, figures.core, outbox, figures.backups, figures.instance, conditions),
+            Health(service, figures.core, figures.instance, conditions),
         ),
     ]
     routes += declared_routes(ApiDescription(settings, routes))
     pages = AdminPages(service, figures, conditions.now).routes()
     both = [*routes, *pages]
-    largest = settings.server.max_body_kib << 10
-    router = Router([*both, *below_web(both)], cors, as_http, largest)
+    router = Router([*both, *below_web(both)], cors, as_http, settings.server.max_body_kib << 10)
     leader_works: list[Work] = [
         outbox.run,
         partial(maintenance.run, database, settings, clock),
         partial(rerender.run, database),
         figures.backups.run,
         partial(builds.watch, memory.changed, database, settings, clock),
-        *([receiver.run] if receiver else []),
-        *(each.run for each in fetching),
+        *(each.run for each in (receiver, *fetching) if each),
         *_mentions(service, submissions),
     ]
     if settings.stacosys.rss_file:
@@ -483,6 +476,11 @@ def build(
         leader_works=leader_works,
         own_works=(figures.machine.watch, outbox.watch, programs.queue.run, views.run),
     )
+
+
+def _inbox_trouble(fetching: "Sequence[ImapFetcher]") -> Callable[[], str]:
+    """Return what says why the mailbox is not read, "" if it is."""
+    return lambda: "".join(each.trouble for each in fetching)
 
 
 def _routes_for_readers(

@@ -251,20 +251,6 @@ class State(Answer, frozen=True, gc=False):
     status: Literal["alive"]
 
 
-class Condition(Answer, frozen=True, gc=False):
-    """What an operator has to mend: a stable name, and a sentence."""
-
-    name: str
-    text: str
-
-
-class Ready(Answer, frozen=True, gc=False):
-    """The state of the service, and the conditions that an operator has to mend."""
-
-    status: Literal["ready"]
-    conditions: list[Condition]
-
-
 class Client(Answer, frozen=True, gc=False):
     """The client as the service sees it, and the service's time."""
 

@@ -18,8 +18,9 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
+from commentsvc.api.serialize import Answer
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.db.database import Database
 from commentsvc.outbox.worker import OutboxWorker
@@ -28,14 +29,14 @@ from commentsvc.util.timestamps import HOUR_MS, rfc3339
 
 _log = logging.getLogger(__name__)
 
-ROUND: Final = 20.0  # seconds between two looks at the machine
+ROUND: Final = 20.0  # seconds between two checks of the machine
 JUMP_MS: Final = 10_000  # more than clocks are adjusted by in a round
 JUMP_SHOWN_MS: Final = HOUR_MS
 ROOM: Final = 33_554_432  # bytes: a few writes from the end, for which SQLite needs room itself
 
 
-class Condition(NamedTuple):
-    """A condition that holds now: its name, and what it is and what to do."""
+class Condition(Answer, frozen=True, gc=False):
+    """What an operator has to mend: a stable name, and what it is and what to do."""
 
     name: str
     text: str
@@ -56,13 +57,13 @@ class Machine:
         self._logged: set[str] = set()
 
     async def watch(self) -> None:
-        """Look at the machine, and log what begins and ends, until cancelled."""
+        """Check the machine, and log what begins and ends, until cancelled."""
         while True:
-            self.look()
+            self.check()
             await asyncio.sleep(ROUND)
 
-    def look(self) -> None:
-        """Compare the clocks with those of the last look, and log what has begun or ended."""
+    def check(self) -> None:
+        """Compare the clocks with those of the last check, and log what has begun or ended."""
         now, elapsed = self._clock.now_ms(), self._clock.monotonic_ms()
         jump_ms = (now - self._seen[0]) - (elapsed - self._seen[1])
         self._seen = now, elapsed
@@ -134,17 +135,17 @@ class Conditions:
     ) -> None:
         """Take the parts; `inbox` returns why the mailbox is not read, or ""."""
         self._database = database
-        self._outbox = outbox
-        self._backups = backups
+        self.outbox = outbox
+        self.backups = backups
         self._machine = machine
         self._inbox = inbox
 
     def now(self) -> list[Condition]:
         """Return the conditions that hold now."""
-        backup = self._backups.state()
+        backup = self.backups.state()
         found: Mapping[str, str] = {
             "database": self._database.write_health.trouble,
-            **self._outbox.troubles,
+            **self.outbox.troubles,
             "inbox": self._inbox(),
             "backup": backup.trouble if backup else "",
             **self._machine.conditions(),

@@ -6,10 +6,9 @@ connect directly, and `server.monitoring_networks`, get an answer.
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from commentsvc.api.serialize import Client, Condition, Ready, State
-from commentsvc.backup.scheduled import ScheduledBackup
+from commentsvc.api.serialize import Answer, Client, State
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.errors import DatabaseError
@@ -26,8 +25,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import TEXT, handles
 from commentsvc.http.router import NOTHING_HERE
-from commentsvc.monitoring.conditions import Conditions
-from commentsvc.outbox.worker import OutboxWorker
+from commentsvc.monitoring.conditions import Condition, Conditions
 from commentsvc.util.timestamps import rfc3339
 
 if TYPE_CHECKING:
@@ -40,6 +38,13 @@ FORWARDED = ("x-forwarded-for", "x-real-ip")
 THIS_MACHINE = AddressList(("unix", "127.0.0.0/8", "::1/128"))
 
 
+class Ready(Answer, frozen=True, gc=False):
+    """The state of the service, and the conditions that an operator has to mend."""
+
+    status: Literal["ready"]
+    conditions: list[Condition]
+
+
 class Health:
     """The handlers for health and metrics."""
 
@@ -47,8 +52,6 @@ class Health:
         self,
         service: ServiceContext,
         stats: Callable[[], dict[str, int]],
-        outbox: OutboxWorker,
-        backups: ScheduledBackup,
         instance: "Callable[[], InstanceState | None]",
         conditions: Conditions,
     ) -> None:
@@ -61,7 +64,7 @@ class Health:
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._monitoring = AddressList(service.settings.server.monitoring_networks)
         self._conditions = conditions
-        self._measured = stats, service.database, outbox, backups, instance, conditions
+        self._measured = stats, service.database, instance, conditions
 
     @_handles("/healthz", State, errors=(404,))
     def health(self, request: Request) -> Response:
@@ -90,8 +93,7 @@ class Health:
         except DatabaseError as error:
             texts = [each.text for each in self._conditions.now()] or [str(error)]
             raise HttpError(503, "not_ready", "; ".join(texts)) from error
-        found = [Condition(*each) for each in self._conditions.now()]
-        return _response(Ready("ready", found))
+        return _response(Ready("ready", self._conditions.now()))
 
     @_handles("/metrics", TEXT, errors=(404,))
     def metrics(self, request: Request) -> Response:

@@ -210,16 +210,14 @@ class Metrics:
         self,
         stats: Callable[[], Stats],
         database: Database,
-        outbox: OutboxWorker,
-        backups: ScheduledBackup,
         instance: "Callable[[], InstanceState | None]",
         conditions: Conditions,
     ) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(CoreCollector(stats))
         self._registry.register(DatabaseCollector(database))
-        self._registry.register(OutboxCollector(outbox))
-        self._registry.register(BackupCollector(backups))
+        self._registry.register(OutboxCollector(conditions.outbox))
+        self._registry.register(BackupCollector(conditions.backups))
         self._registry.register(InstanceCollector(instance))
         self._registry.register(ConditionCollector(conditions))
         ProcessCollector(registry=self._registry)

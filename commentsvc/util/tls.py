@@ -6,7 +6,7 @@ from typing import Final
 
 import certifi
 
-ENDED: Final = 10  # X509_V_ERR_CERT_HAS_EXPIRED
+ENDED: Final = 10  # of OpenSSL: the time in which it was valid is over
 CAUSES: Final = 5  # errors that led to an error, at most, that are looked at
 
 

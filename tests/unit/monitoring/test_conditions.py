@@ -104,11 +104,11 @@ def test_a_condition_is_told_in_the_same_words_everywhere(
     with served(tmp_path, settings) as service:
         service.machine._file = tmp_path / "commentsvc.toml"
         service.machine._started = conditions._changed(service.machine._file)
-        service.machine.look()
+        service.machine.check()
         seat = seated(service)
         assert everywhere(service, seat, monkeypatch) == {}
         begin(service, monkeypatch)
-        service.machine.look()
+        service.machine.check()
         found = everywhere(service, seat, monkeypatch)
     assert [*found] == [name]
     assert words in found[name]
@@ -150,16 +150,16 @@ def test_the_clock_is_told_of_for_an_hour_and_no_adjustment_is(
     for seconds in (20, 25, 12):  # NTP slews, and rounds are late
         clock.now += seconds
         clock.elapsed += 20_000
-        machine.look()
+        machine.check()
     assert machine.conditions() == {}
     clock.now += 7_200
-    machine.look()
-    machine.look()
+    machine.check()
+    machine.check()
     assert [*machine.conditions()] == ["clock"]
     assert caplog.text.count("jumped") == 1
     clock.now += 3_601
     clock.elapsed += 3_601_000
-    machine.look()
+    machine.check()
     assert machine.conditions() == {}
 
 
@@ -173,10 +173,10 @@ def test_the_beginning_and_the_end_of_a_condition_are_logged_once(
     before = file.stat().st_mtime_ns
     os.utime(file, ns=(1, 1))
     for _ in range(3):
-        machine.look()
+        machine.check()
     os.utime(file, ns=(before, before))
     for _ in range(3):
-        machine.look()
+        machine.check()
     lines = [record.getMessage() for record in caplog.records]
     assert lines == [
         f"{file} is newer than the running service: restart it",
