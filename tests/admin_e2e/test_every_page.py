@@ -16,6 +16,11 @@ PICTURES = ROOT / "build" / "pictures" / "pages"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 SERVICE = "https://comments.example"
 
+# The names of visible fields that are narrower than a short word
+NARROW = """[...document.querySelectorAll(
+  "select, textarea, input:not([type=checkbox], [type=radio])"
+)].filter((field) => field.offsetWidth && field.offsetWidth < 60).map((field) => field.name)"""
+
 pytestmark = pytest.mark.sqlite_only("it is about pages")
 
 
@@ -74,5 +79,7 @@ def test_no_page_has_a_violation_or_is_wider_than_the_window(
             found.append(f"{name}: {results.generate_report()}")
         if not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
             found.append(f"{name} is too wide")
+        if narrow := page.evaluate(NARROW):
+            found.append(f"{name} has fields that are too narrow: {narrow}")
     context.close()
     assert not found, "\n".join(found)

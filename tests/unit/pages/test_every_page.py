@@ -16,6 +16,7 @@ from tests.unit.every_page import (
     TITLE,
     WHOLE,
     WITHOUT,
+    mails,
     of_errors,
     shown,
     visited,
@@ -68,6 +69,14 @@ def test_what_a_reader_asks_for_on_a_page_names_its_blog_alone(tmp_path: Path) -
         for answer in (visit.get(own), visit.form(own, "email=x@home.example")):
             assert BLOG.encode() in answer.body
             assert b"notes.example" not in answer.body
+
+
+def test_the_headings_of_mails_begin_where_their_language_begins(tmp_path: Path) -> None:
+    """Regression: with a Hebrew name, an English heading was shown from the right."""
+    with visited(tmp_path) as visit:
+        for name, html in mails(visit).items():
+            for heading in re.findall("<h[12]>(.*)</h[12]>", html):
+                assert not heading.startswith("<bdi"), name
 
 
 def test_errors_of_moderation_pages_name_the_blogs(tmp_path: Path) -> None:
