@@ -1,0 +1,212 @@
+"""Make the pictures in docs/pictures anew: `python -m tests.pictures`.
+
+A real service and the demo blog in Chromium, at two device pixels for each CSS pixel, in light and
+dark. They look best where the fonts Inter and Noto Color Emoji are installed.
+"""
+
+import io
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final, Literal
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from commentsvc.settings import data_dir
+from tests.admin_e2e.moderator_browser import PASSWORD, sign_in
+from tests.conftest import FLAGS, chromium_program, find_program
+from tests.e2e.program import Service, command, serving
+from tests.widget.browser import POST, ROOT, Blog, build_blog, serve
+
+FOLDER: Final = ROOT / "docs" / "pictures"
+QUALITY: Final = 82  # of WebP: letters stay sharp at two pixels for one
+MINUTE: Final = 60_000
+HOUR: Final = 60 * MINUTE
+SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
+# Author, text, parent, status, age in minutes, votes, and the badge
+CONVERSATION: Final = (
+    (
+        "Marta Lindqvist",
+        "The kitchen scale is a good idea. I kept mine in the shed and it gained weight every time"
+        " it rained. Do you oil the ends, or is the paint enough?",
+        None, "approved", 2_900, 7, "",
+    ),
+    (
+        "Nora",
+        "Paint is enough for chair legs. For anything thicker than a wrist I use **wax**: it stays"
+        " a little soft and follows the wood.",
+        1, "approved", 2_700, 4, "owner",
+    ),
+    ("Marta Lindqvist", "Wax it is. Thank you!", 2, "approved", 2_690, 0, ""),
+    (
+        "Tomás Ibarra",
+        "For those who like numbers, this is how I tell when it is dry:\n\n"
+        "```\nmoisture = (weight - dry) / dry\n```\n\nBelow 12 % it may come indoors. 🪑",
+        None, "approved", 380, 3, "",
+    ),
+    (
+        "Ines",
+        "> Every week I weigh one\n\nMy grandfather knocked two together and listened. He was"
+        " right as often as my scale is.",
+        None, "approved", 95, 5, "",
+    ),
+    (
+        "Jonas Feld",
+        "Would this work with birch as well? I have a stack of it and no patience.",
+        None, "pending", 34, 0, "",
+    ),
+    (
+        "Priya Raman",
+        "You can hear it too: a dry leg rings. I put a recording of both on my page.",
+        1, "pending", 21, 0, "",
+    ),
+    (
+        "Old Harbour Joinery",
+        "We sharpen axes on Saturdays, come by with a cake.",
+        None, "pending", 12, 0, "",
+    ),
+)  # fmt: skip
+TITLE: Final = "What wet wood knows"
+SETTINGS: Final = {
+    "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+    "COMMENTSVC_MODERATION_POLICY": "none",
+    "COMMENTSVC_SITE_TITLE": "Slow Bench",
+    "COMMENTSVC_SITE_REACTIONS": "👍,❤️,🎉",
+}
+# A page with the elements that stand beside a thread, or with a thread in a theme
+ELEMENTS: Final = (
+    f'<page-reactions url="{POST}"></page-reactions><h2>Latest comments</h2>'
+    '<latest-comments limit="3"></latest-comments><h2>Popular this week</h2>'
+    '<popular-pages period="week" limit="3"></popular-pages>'
+)
+PLAIN: Final = (
+    '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
+    "<style>:root { color-scheme: light dark; font: 16px/1.5 system-ui; background: Canvas }"
+    " body { width: 420px; margin: 0; padding: 16px } h2 { font-size: 1.1em }</style>"
+)
+
+
+def fill(data: Path) -> None:
+    """Give a new database the conversation, and the account of the moderator ann."""
+    with serving(data, SETTINGS) as service:
+        for author, text, parent, *_ in CONVERSATION:
+            answer = service.submit(POST, text, author=author, parent=parent, title=TITLE)
+            assert answer.status == 201, answer
+        for url, title in (("/posts/offcuts/", "Offcuts"), ("/posts/the-three-glues/", "Glues")):
+            service.submit(url, "I keep all of mine.", author="Ines", title=title)
+    assert command("moderator", "add", "ann", "--data", data, given=PASSWORD).code == 0
+    with closing(sqlite3.connect(data / data_dir.DATABASE)) as database, database:
+        [(now,)] = database.execute("SELECT max(created_at) FROM comment")
+        database.execute("UPDATE comment SET created_at = created_at - ?", (5 * 24 * HOUR,))
+        for number, (_a, _t, _p, status, age, votes, role) in enumerate(CONVERSATION, 1):
+            row = (status, now - age * MINUTE, votes, role, number)
+            database.execute(
+                "UPDATE comment SET status = ?, created_at = ?, votes = ?, role = ? WHERE id = ?",
+                row,
+            )
+        database.execute("UPDATE comment SET published_at = created_at WHERE status = 'approved'")
+        database.execute("UPDATE comment SET published_at = NULL WHERE status = 'pending'")
+        database.execute("UPDATE comment SET score = 0, reasons = '' WHERE id < ?", (number,))
+        shown = "SELECT count(*) FROM comment WHERE thread_id = 1 AND status = 'approved'"
+        database.execute(f"UPDATE thread SET count = ({shown}) WHERE id = 1")
+        reaction = "INSERT INTO reaction_count (thread_id, emoji, count) VALUES (1, ?, ?)"
+        database.executemany(reaction, [("👍", 12), ("❤️", 5), ("🎉", 2)])
+
+
+def save(page: Page, name: str, *, whole: bool = False) -> None:
+    """Save a picture of what a page shows, or of the `whole` page."""
+    Image.open(io.BytesIO(page.screenshot(full_page=whole))).save(
+        FOLDER / f"{name}.webp", quality=QUALITY, method=6
+    )
+
+
+@contextmanager
+def opened(browser: Browser, origin: str, scheme: str, width: int, height: int) -> Iterator[Page]:
+    """Open a tab in a colour scheme, at two device pixels for each CSS pixel."""
+    context = browser.new_context(
+        base_url=origin,
+        color_scheme="dark" if scheme == "dark" else "light",
+        device_scale_factor=2,
+        reduced_motion="reduce",
+        locale="en-GB",
+        bypass_csp=True,
+        viewport={"width": width, "height": height},
+    )
+    yield context.new_page()
+    context.close()
+
+
+def thread(page: Page, scheme: str) -> None:
+    """The comments and the form below a post."""
+    page.goto(POST)
+    page.locator("comment-thread").scroll_into_view_if_needed()
+    page.locator("section.commentsvc-thread").wait_for()
+    top = page.locator("comment-thread").bounding_box()
+    assert top
+    page.mouse.wheel(0, top["y"] - 24)
+    page.wait_for_timeout(500)
+    save(page, f"thread-{scheme}")
+
+
+def moderation(page: Page, scheme: str) -> None:
+    """The queue."""
+    sign_in(page)
+    page.locator("article.comment").first.wait_for()
+    save(page, f"moderation-{scheme}")
+
+
+def plain(page: Page, blog: Blog, name: str, content: str, theme: str = "") -> None:
+    """Elements on a page without styles of its own."""
+    static = f"{blog.service}/static"
+    scripts = "".join(
+        f'<script type="module" src="{static}/{each}.js"></script>'
+        for each in ("comments", "reactions", "latest", "popular")
+    )
+    style = f'<link rel="stylesheet" href="{static}/themes/{theme}.css">' if theme else ""
+    (blog.folder / "plain.html").write_text(f"{PLAIN}{style}{scripts}{content}")
+    page.goto("/plain.html")
+    page.wait_for_load_state("networkidle")
+    save(page, name, whole="thread" not in content)
+
+
+def main() -> None:
+    """Make all pictures."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        data, blog = Path(folder) / "data", Path(folder) / "blog"
+        blog.mkdir()
+        fill(data)
+        browser = playwright.chromium.launch(
+            executable_path=chromium_program(playwright), args=FLAGS
+        )
+        with serve(blog) as server:
+            origins = {"COMMENTSVC_SITE_ORIGINS": server.origin}
+            with serving(data, SETTINGS | origins) as service:
+                server.service = service.address
+                build_blog(find_program("hugo"), service.address, blog)
+                make(browser, service, server)
+        browser.close()
+
+
+def make(browser: Browser, service: Service, blog: Blog) -> None:
+    """Make the pictures of a running service and blog."""
+    shown: list[tuple[str, Callable[[Page, str], None], str, tuple[int, int]]] = [
+        ("thread", thread, blog.origin, (860, 1130)),
+        ("moderation", moderation, service.address, (1100, 720)),
+    ]
+    themed = f'<comment-thread url="{POST}"></comment-thread>'
+    for scheme in SCHEMES:
+        for _name, show, origin, (width, height) in shown:
+            with opened(browser, origin, scheme, width, height) as page:
+                show(page, scheme)
+        with opened(browser, blog.origin, scheme, 452, 100) as page:
+            plain(page, blog, f"elements-{scheme}", ELEMENTS)
+    for theme, scheme in (("compact", "light"), ("cards", "dark")):
+        with opened(browser, blog.origin, scheme, 452, 520) as page:
+            plain(page, blog, f"{theme}-{scheme}", themed, theme)
+
+
+if __name__ == "__main__":
+    main()
