@@ -63,7 +63,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Served:
 def test_serve_says_where_it_listens(run: Run, served: Served, tmp_path: Path) -> None:
     result = run("serve", "--data", tmp_path)
     said = f"commentsvc listens on http://127.0.0.1:1\n{tmp_path} had no database, so a new one"
-    assert (result.exit_code, result.output) == (0, f"{said} was created\n")
+    said += " was created\nModeration: http://localhost:1/moderation\n"
+    assert (result.exit_code, result.output) == (0, said)
     assert served.settings == Settings()
     assert (served.data, served.blog, served.traced) == (tmp_path, None, False)
 
