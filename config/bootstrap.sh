@@ -159,6 +159,8 @@ missing_test_packages() {
     [ -x /usr/sbin/postfix ] || [ -e /usr/sbin/sendmail ] || echo postfix
     # It is started by tests, as an ordinary user, in a temporary folder.
     [ -d /usr/lib/postgresql ] || echo postgresql
+    # A pool in front of it, started in the same way.
+    [ -x /usr/sbin/pgbouncer ] || echo pgbouncer
     # Its programs judge our units; as the first process it is not needed.
     command -v systemd-analyze >/dev/null || echo systemd
     missing_proxies

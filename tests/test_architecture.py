@@ -131,6 +131,7 @@ TESTS_OF_RULES: dict[str, str] = {
     "readers.addresses": "what each comparison of email addresses, in any package, takes as equal",
     "pages.every_page": "the HTML of each page of any package, and that it names the blog",
     "auth.comparisons": "what each comparison of secrets, in any package, refuses",
+    "db.postgresql.pool": "what a pool of connections in front of PostgreSQL allows",
 }
 # Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE: dict[str, str] = {

@@ -250,6 +250,33 @@ def dial(
     return connection
 
 
+def refuse_transaction_pool(url: str, first: psycopg.Connection[Any]) -> None:
+    """Raise DatabaseUnusable if a pool in between gives each transaction another connection.
+
+    Then locks, settings and LISTEN, which belong to a session, are lost or somebody else's. A pool
+    shows itself by the number of the connection, and its mode by who gets the same one.
+    """
+
+    def number(connection: psycopg.Connection[Any]) -> int:
+        row = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+        return int(row[0]) if row else 0
+
+    try:
+        own = number(first)
+        if own == first.info.backend_pid:
+            return
+        with contextlib.closing(dial(url, read_only=True)) as second:
+            second.execute("BEGIN")  # it keeps its connection from now on
+            if number(second) != own and number(first) == own:
+                return
+    except psycopg.Error:  # pools of single statements refuse it
+        pass
+    raise DatabaseUnusable(
+        "database.url leads to a connection pool that gives each transaction another connection:"
+        " set pool_mode = session for this database in the pool, or name PostgreSQL itself"
+    )
+
+
 @contextlib.asynccontextmanager
 async def dialled(url: str, silence_ms: int) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
     """Open a connection for an event loop, in autocommit mode, during the block.

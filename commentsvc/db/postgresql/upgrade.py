@@ -6,8 +6,8 @@ and whether the database is ours and not newer. All missing steps are one transa
 
 # ruff: noqa: S608 - put together from constants only
 
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import psycopg
@@ -135,7 +135,7 @@ DIFFERENCE_MS: Final = 5_000  # between two clocks
 
 def upgrade(url: str) -> None:
     """Make the tables, or bring them up to date; quick where they are. Raises DatabaseError."""
-    with closing(postgresql.dial(url)) as connection:
+    with _opened(url) as connection:
         if _is_complete(connection):
             return
         try:
@@ -150,8 +150,16 @@ def upgrade(url: str) -> None:
 
 def is_current(url: str) -> bool:
     """Return whether there is nothing to upgrade. Raises DatabaseError as `upgrade` does."""
-    with closing(postgresql.dial(url, read_only=True)) as connection:
+    with _opened(url, read_only=True) as connection:
         return _is_complete(connection)
+
+
+@contextmanager
+def _opened(url: str, *, read_only: bool = False) -> Iterator[psycopg.Connection[Any]]:
+    """Connect during the block. Raises DatabaseError, also behind a pool that cannot be used."""
+    with closing(postgresql.dial(url, read_only=read_only)) as connection:
+        postgresql.refuse_transaction_pool(url, connection)
+        yield connection
 
 
 class ServerState(NamedTuple):
@@ -163,7 +171,7 @@ class ServerState(NamedTuple):
 
 def examine(url: str) -> ServerState:
     """Look at a server and the database for faults of their settings. Raises DatabaseError."""
-    with closing(postgresql.dial(url, read_only=True)) as connection:
+    with _opened(url, read_only=True) as connection:
         missing(connection)
         row = connection.execute(_SETTINGS).fetchone()
         assert row is not None, "it asks for one row"
