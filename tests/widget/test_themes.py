@@ -287,6 +287,9 @@ def test_forced_colours_leave_borders(show: Callable[[str], Page]) -> None:
     assert button.evaluate(colour) != button.evaluate(
         "(it) => getComputedStyle(it).backgroundColor"
     )
+    page.locator("section.commentsvc-thread > form textarea").focus()
+    editor = page.locator("section.commentsvc-thread > form .commentsvc-editor")
+    expect(editor).to_have_css("outline-width", "2px")
     linked = page.locator("#commentsvc-1")
     linked.focus()
     expect(linked).to_have_css("outline-width", "2px")
