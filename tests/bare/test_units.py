@@ -111,6 +111,7 @@ def test_the_units_lines_let_it_make_backups_elsewhere_and_read_a_password(
 ) -> None:
     (unit.root / SETTINGS_FILE).write_text(
         f'{SETTINGS}[backup]\ndirectory = "/mnt/disk/comments"\n'
+        '[server]\npublic_url = "https://comments.example"\n'
         '[mail]\nhost = "localhost"\nuser = "me"\nsender = "me@blog.example"\n'
         'moderators = ["me@blog.example"]\n'
     )
