@@ -289,7 +289,7 @@ def test_a_form_without_a_script_is_answered_by_a_page(service: Service) -> None
 
 def test_health_and_the_document_are_there(service: Service) -> None:
     assert get(service, "/healthz").json() == {"status": "alive"}
-    assert get(service, "/readyz").json() == {"status": "ready"}
+    assert get(service, "/readyz").json() == {"status": "ready", "conditions": []}
     assert "/api/comments" in get(service, "/openapi.json").json()["paths"]
     missing = service.request("GET", "/nothing")
     assert (missing.status, missing.json()["error"]["code"]) == (404, "not_found")
