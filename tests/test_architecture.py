@@ -153,7 +153,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "api.errors": "http/test_router: what each failure means to a client",
     "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",
     "cli.doctor.command": "tests/proxy/test_doctor.py",
-    "cli.running": "e2e/test_commands_and_server: every command beside a server, and without one",
     "outbox.mail_contents": "outbox/test_mail: what each mail shows",
     "outbox.mail_kinds": "outbox/test_mail: who gets which",
     "outbox.mail_trial": "cli/test_mail: a mail server that works, and others",

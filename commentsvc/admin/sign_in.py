@@ -9,7 +9,14 @@ checked so far, valid for this browser and a few minutes.
 import logging
 from typing import Final
 
-from commentsvc.admin.access import RequestContext, get, page_operation, post, public_address
+from commentsvc.admin.access import (
+    RequestContext,
+    get,
+    no_cookie,
+    page_operation,
+    post,
+    public_address,
+)
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import HOME, redirect, render, target
 from commentsvc.auth import accounts, oidc, passkeys, passwords, sessions, signed_links, two_factor
@@ -64,12 +71,25 @@ class SignIn:
     async def form(self, context: RequestContext) -> Response:
         """The sign-in page.
 
-        `?to=PAGE`: where to go then.
+        `?to=PAGE`: where to go then. 403 over plain HTTP.
         """
         to = target(context.first("to"))
         if context.session is not None:
             return redirect(to)
+        if self._is_plain(context.request):
+            return render("problem.html", 403, message=no_cookie().message, kept=(), blogs=())
         return await self._form(context, to=to)
+
+    def _is_plain(self, request: Request) -> bool:
+        """Return whether a browser would send a password over plain HTTP, before we can refuse it.
+
+        A terminator of TLS may say nothing; browsers send our cookie and Sec-Fetch-Site securely.
+        """
+        return not (
+            self._proxies.keep_secret(request)
+            or request.header("sec-fetch-site")
+            or self._cookies.token(request.header("cookie"))
+        )
 
     @post("/sign-in", Permission.ANYBODY)
     async def sign_in(self, context: RequestContext) -> Response:

@@ -24,7 +24,7 @@ import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -32,7 +32,7 @@ from commentsvc.backup import integrity
 from commentsvc.backup.result import ARCHIVE, HELD, BackupError, RestoreResult
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.engine import Location, load_postgresql
-from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
 from commentsvc.db.lock import BY_SYSTEMD, Lock
 from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.sqlite import connection as sqlite
@@ -50,6 +50,14 @@ STEP: Final = 100_000
 RESERVE: Final = 16 << 20
 # The end of the name of an unfinished copy, also of one left behind by a crash.
 PART: Final = ".part"
+# What compressed files begin with, and what unpacks them.
+COMPRESSED: Final = (
+    ("gzip", b"\x1f\x8b", "gunzip --keep"),
+    ("xz", b"\xfd7zXZ", "unxz --keep"),
+    ("zstd", b"\x28\xb5\x2f\xfd", "unzstd"),
+    ("bzip2", b"BZh", "bunzip2 --keep"),
+    ("zip", b"PK\x03\x04", "unzip"),
+)
 # Errors of file systems without hard links.
 _NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 
@@ -258,10 +266,8 @@ def restore(
             " then use `commentsvc copy`."
         )
     if not _is_database(source):
-        raise BackupError(
-            f"{source} is not a backup. Name a file that `commentsvc backup` has made;"
-            " `commentsvc import` reads exports."
-        )
+        raise BackupError(_no_backup(source))
+    _refuse_cut(source)
     data_dir.prepare(data)
     current, new = data / data_dir.DATABASE, data / f"{data_dir.DATABASE}.restored"
     with contextlib.ExitStack() as stack:
@@ -270,9 +276,10 @@ def restore(
         except DatabaseBusy as error:
             raise DatabaseBusy(f"{error}: stop it, then restore{BY_SYSTEMD}") from error
         stack.callback(new.unlink, missing_ok=True)
-        number, newest = _ask(source, _summary)
-        upgrade.check(source, may_be_moved=True)
-        write(source, new, replace=True, on_progress=on_progress, idle=True)
+        with _damage_of(source):
+            number, newest = _ask(source, _summary)
+            upgrade.check(source, may_be_moved=True)
+            write(source, new, replace=True, on_progress=on_progress, idle=True)
         moved.unmark(new)
         upgrade.upgrade(new)
         faults = _ask(new, integrity.check)
@@ -283,6 +290,46 @@ def restore(
             )
         held = 0 if send else _hold(new)
         return RestoreResult(number, newest, _exchange(current, new), faults, held)
+
+
+def _no_backup(source: Path) -> str:
+    """Return what a file is that is no database, and what to do."""
+    for name, magic, unpack in COMPRESSED:
+        if _begins_with(source, magic):
+            return f"{source} is compressed with {name}. Unpack it first: {unpack} {source}"
+    if source.stat().st_size == 0:
+        return f"{source} is empty. Copy it again, or restore another backup."
+    return (
+        f"{source} is not a backup. Name a file that `commentsvc backup` has made;"
+        " `commentsvc import` reads exports."
+    )
+
+
+def _refuse_cut(source: Path) -> None:
+    """Raise BackupError if a database lacks its end, by its header (SQLite file format, 1.3)."""
+    size = source.stat().st_size
+    with source.open("rb") as file:
+        head = file.read(100)
+    page_size, pages = int.from_bytes(head[16:18]), int.from_bytes(head[28:32])
+    wanted = (65_536 if page_size == 1 else page_size) * pages
+    is_right = head[24:28] == head[92:96]  # an old SQLite does not keep the number of pages
+    if len(head) < 100 or (is_right and size < wanted):
+        raise BackupError(
+            f"{source} is cut off: it has {size:,} of {max(wanted, 100):,} bytes. Copy it again, or"
+            " restore another backup."
+        )
+
+
+@contextlib.contextmanager
+def _damage_of(source: Path) -> Iterator[None]:
+    """Say of a fault that SQLite finds that it is in `source`, not in the database."""
+    try:
+        yield
+    except DatabaseUnusable as error:
+        if isinstance(error.__cause__, sqlite3.Error):
+            text = f"{source} is damaged, so nothing was changed. Restore another backup."
+            raise DatabaseUnusable(text) from error
+        raise
 
 
 def _hold(path: Path) -> int:

@@ -22,7 +22,7 @@ from commentsvc.cli.common import (
     find_settings,
     progress,
 )
-from commentsvc.settings import data_dir, loader
+from commentsvc.settings import data_dir, loader, needs
 from commentsvc.settings.parser import SettingsError
 from commentsvc.settings.schema import Settings
 
@@ -148,6 +148,10 @@ def serve(
     if instance > 1:  # the first one listens there
         options["server.redirect_listen"] = ""
     settings = loader.load(file, options=options, note=_ignore if instance else _warn)
+    if lines := [*needs.unusable(settings)]:
+        raise Failure(lines)
+    for line in () if instance else needs.missing(settings):
+        _warn(line)
     if reload and (take_over or processes):
         raise click.UsageError("--reload cannot be used with --take-over or --processes.")
     command = [sys.executable, "-m", "commentsvc", "serve", f"--data={data}"]
@@ -266,6 +270,8 @@ def check(data: Path, settings_file: Path | None) -> None:
         file = find_settings(settings_file, data)
         settings = loader.load(file, note=lambda line: click.echo(f"note: {line}"))
         _say_settings(settings, running.address(data))
+        served = running.server_settings(data) or settings  # it may have passwords that we do not
+        problems += [*needs.unusable(served), *needs.missing(served)]
     except SettingsError as error:
         problems += error.problems
     for line in running.unlike_server(data, settings_file):

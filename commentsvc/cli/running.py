@@ -9,6 +9,7 @@ does nothing: otherwise it would read or change comments that nobody sees.
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -21,6 +22,9 @@ from commentsvc.settings import data_dir, loader
 from commentsvc.settings.loader import GivenSetting
 from commentsvc.settings.schema import SECTIONS, Settings, Site
 from commentsvc.util.clock import SYSTEM_CLOCK
+
+# What to do about a setting that only the command or only the server has.
+REMEDY: Final = "restart the server if this is new, or give the command what the server has"
 
 
 def server_settings(data: Path) -> Settings | None:
@@ -38,6 +42,8 @@ def server_settings(data: Path) -> Settings | None:
 
 def address(data: Path) -> str:
     """Return where the server on `data` listens; "" if none runs. Raise ControlError."""
+    if not data.is_dir():
+        return ""
     try:
         return control.ask(data / data_dir.CONTROL, Ping()).address
     except NoServer:
@@ -126,25 +132,25 @@ def _differences(
     data: Path, file: Path | None, server: Settings, sections: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield a line for each setting in `sections` that the command has and the server has not."""
-    remedy = "restart the server if this is new, or give the command what the server has"
+    is_newer = file is not None and _is_newer(file, data / data_dir.CONTROL)
+    of_file = f"{file} is newer than the server, so restart it" if is_newer else REMEDY
     for own in loader.given(file):
         theirs = getattr(getattr(server, own.section), own.key)
-        if own.section not in sections or own.value == theirs:
+        if own.section not in sections or _is_theirs(data, own, theirs):
             continue
+        shown = [f"{value!r}" for value in (own.value, theirs)]
         if (own.section, own.key) == ("database", "url"):
-            if own.section == "database" and _is_theirs(data, own, theirs):
-                continue
             shown = [describe(value or data / data_dir.DATABASE) for value in (own.value, theirs)]
         elif own.is_secret:
             shown = ["another value", "its own"]
-        else:
-            shown = [f"{value!r}" for value in (own.value, theirs)]
-        yield f"{own.where} is {shown[0]}, but the server that runs on {data} uses {shown[1]}:" + (
+        remedy = of_file if own.where.startswith(f"{file}:") else REMEDY
+        yield (
+            f"{own.where} is {shown[0]}, but the server that runs on {data} uses {shown[1]}:"
             f" {remedy}"
         )
     if "site" in sections and (sites := loader.given_sites(file)):
         yield from (
-            f"{line} the server that runs on {data}: {remedy}"
+            f"{line} the server that runs on {data}: {of_file}"
             for line in _site_differences(sites, server.sites)
         )
 
@@ -161,6 +167,16 @@ def _site_differences(own: tuple[Site, ...], theirs: tuple[Site, ...]) -> Iterat
             yield f"The site {site.name} has other {', '.join(keys)} than in"
 
 
-def _is_theirs(data: Path, own: GivenSetting, theirs: str) -> bool:
+def _is_newer(file: Path, control_socket: Path) -> bool:
+    """Return whether a settings file was written after the server began, which made the socket."""
+    try:
+        return file.stat().st_mtime > control_socket.stat().st_mtime
+    except OSError:
+        return False
+
+
+def _is_theirs(data: Path, own: GivenSetting, theirs: object) -> bool:
+    if (own.section, own.key) != ("database", "url"):
+        return bool(own.value == theirs)
     usual = data / data_dir.DATABASE
-    return is_same(own.value or usual, theirs or usual)
+    return is_same(own.value or usual, str(theirs) or usual)

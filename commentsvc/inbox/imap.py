@@ -32,6 +32,7 @@ from commentsvc.inbox import inbox
 from commentsvc.inbox.message import MAIL_SIZE
 from commentsvc.settings.schema import InboxSettings
 from commentsvc.util.clock import Clock
+from commentsvc.util.connect_advice import advice
 from commentsvc.util.threads import PROCESS, run_in
 from commentsvc.util.timestamps import DAY_MS
 from commentsvc.util.tls import certificate_fault, client_context
@@ -118,7 +119,11 @@ class ImapFetcher:
                 if self._stopping.is_set():
                     return
                 before, why = self.trouble, certificate_fault(error) or str(error)
-                self.trouble = f"{self._server} is not read, and will be tried again: {why}"
+                hint = advice(error, "inbox")
+                if isinstance(error, IMAPClient.Error):
+                    hint = " Look at inbox.user, inbox.password and inbox.folder."
+                text = f"{self._server} is not read, and will be tried again: {why}"
+                self.trouble = f"{text.rstrip('.')}.{hint}" if hint else text
                 if not before:
                     _log.warning("%s", self.trouble)
                 self._stopping.wait(pause)

@@ -37,6 +37,7 @@ from commentsvc.outbox.delivery import (
 )
 from commentsvc.settings.schema import MailSettings
 from commentsvc.util.connect import connect, look_up
+from commentsvc.util.connect_advice import advice
 from commentsvc.util.origin import deliverable, host_name
 from commentsvc.util.tls import certificate_fault, client_context
 
@@ -131,7 +132,9 @@ class Smtp:
                 addresses = await look_up(mail.host, mail.port)
                 await client.connect(sock=await connect(addresses, mail.port))
         except (aiosmtplib.SMTPException, OSError, UnicodeError) as error:
-            raise ServerUnreachable(f"{mail.host}:{mail.port}: {_error_text(error)}") from error
+            text = f"{mail.host}:{mail.port}: {_error_text(error)}"
+            hint = _advice(error)
+            raise ServerUnreachable(f"{text.rstrip('.')}.{hint}" if hint else text) from error
         try:
             yield SmtpConnection(client, self._deadlines.send)
         finally:
@@ -196,6 +199,8 @@ def _meaning(error: Exception) -> DeliveryError:
                 "the mail server takes no letters outside of ASCII before the @ of an address"
                 f" ({text})"
             )
+        case aiosmtplib.SMTPSenderRefused():
+            return ServerUnreachable(f"{text.rstrip('.')}. Look at mail.sender and mail.user.")
     return ServerUnreachable(text)
 
 
@@ -210,6 +215,15 @@ def _has_no_mailbox(code: int, text: str) -> bool:
     if status := _STATUS(text):
         return status[1] in _NO_MAILBOX
     return code in (550, 551, 553) and not _RULES(text)
+
+
+def _advice(error: BaseException) -> str:
+    """Return a sentence that names the settings that may be wrong, after a space, or ""."""
+    if isinstance(error, aiosmtplib.SMTPAuthenticationError):
+        return " Look at mail.user and mail.password; some providers want an app password there."
+    if isinstance(error, aiosmtplib.SMTPNotSupported) or "STARTTLS" in str(error):
+        return ' Look at mail.security: port 465 takes "tls", and port 587 "starttls".'
+    return advice(error, "mail")
 
 
 def _error_text(error: BaseException) -> str:

@@ -30,9 +30,11 @@ def version() -> str:
 def how_to_install(extra: str) -> str:
     """Return the command that adds the packages of `extra` to this installation.
 
-    An installation is a virtual environment, with or without pip (uv makes those without), the
-    packages of a Python of the system, or an image.
+    An installation is a virtual environment, with or without pip (uv makes those without), one of
+    pipx, the packages of a Python of the system, or an image.
     """
+    if Path(sys.prefix, "pipx_metadata.json").exists():
+        return f"pipx runpip {Path(sys.prefix).name} install 'commentsvc[{extra}]'"
     has_pip = find_spec("pip") is not None
     is_container = any(mark.exists() for mark in MARKS)
     if is_container and not has_pip:

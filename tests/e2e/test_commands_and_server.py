@@ -200,7 +200,10 @@ def test_settings_that_the_server_does_not_have_are_named_before_they_are_used(
     with scene.served():
         settings.write_text(f"{SETTINGS}[comments]\nmessage_length = 50\n")
         assert "comments.message_length" in scene.run("edit 1", "Other words").output
-        assert "comments.message_length" in scene.run("check").output
+        said = scene.run("check").output
+        assert f"{settings}:" in said
+        assert "comments.message_length is 50, but the server " in said
+        assert "is newer than the server, so restart it" in said
         assert scene.run("list").exit_code == 0, "it uses no such setting"
         settings.write_text(SETTINGS.replace("[[site]]", '[[site]]\nname = "diary"'))
         closed = scene.run("thread close /post/")

@@ -23,6 +23,24 @@ def test_the_first_address_leads_to_a_page(service: Served) -> None:
     assert header(answer, "Location").startswith("moderation/")
 
 
+def test_over_plain_http_no_password_is_asked_for(service: Served) -> None:
+    """The browser would send it before we could refuse it."""
+    plain = {"host": "comments.example"}
+    refused = service.ask("GET", "/moderation/sign-in", b"", "127.0.0.1", **plain)
+    assert refused.status == 403
+    assert "begins with https://" in text(refused)
+    assert 'type="password"' not in text(refused)
+    [cookie] = [value for name, value in refused.headers if name == "Set-Cookie"]
+    for known in (
+        {"x_forwarded_proto": "https"},
+        {"sec_fetch_site": "none"},
+        {"host": "localhost"},
+        {"cookie": cookie.partition(";")[0]},  # browsers send it over HTTPS only
+    ):
+        shown = service.ask("GET", "/moderation/sign-in", b"", "127.0.0.1", **plain | known)
+        assert (shown.status, 'type="password"' in text(shown)) == (200, True)
+
+
 def test_name_and_password_sign_in(seat: Seat) -> None:
     answer = seat.sign_in()
     assert (answer.status, header(answer, "Location")) == (303, HOME)

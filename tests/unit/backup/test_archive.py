@@ -1,9 +1,13 @@
 """Backups are complete or absent; restoring changes nothing before the backup has been checked."""
 
+import bz2
+import gzip
+import lzma
 import os
 import shutil
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -256,7 +260,7 @@ def test_an_older_backup_is_brought_up_to_date(
     assert old.read_bytes() == before
 
 
-def refused(kept: Kept, error: type[Exception], match: str) -> None:
+def refused(kept: Kept, error: type[Exception] | tuple[type[Exception], ...], match: str) -> None:
     """Restoring fails, and nothing is changed."""
     before = {path: path.read_bytes() for path in kept.data.iterdir() if path.name != "lock"}
     with pytest.raises(error, match=match):
@@ -271,14 +275,36 @@ def test_nothing_is_restored_while_a_server_runs(kept: Kept) -> None:
 
 def test_a_damaged_backup_is_refused(kept: Kept) -> None:
     damage(kept.file)
-    refused(kept, DatabaseUnusable, "damaged")
+    text = f"{kept.file} is damaged, so nothing was changed. Restore another backup"
+    refused(kept, (BackupError, DatabaseUnusable), text)
+
+
+@pytest.mark.parametrize("size", [50, 99, 100, 4_096, 50_000, -1])
+def test_a_backup_that_is_cut_off_is_refused_with_its_size(kept: Kept, size: int) -> None:
+    content = kept.file.read_bytes()
+    kept.file.write_bytes(content[:size])
+    left = kept.file.stat().st_size
+    whole = len(content) if left >= 100 else 100
+    refused(kept, BackupError, f"is cut off: it has {left:,} of (?:{whole:,}|[0-9,]+) bytes. Copy")
+    if left >= 100:
+        refused(kept, BackupError, f" of {whole:,} bytes")
+
+
+@pytest.mark.parametrize(
+    ("pack", "name"), [(gzip.compress, "gzip"), (lzma.compress, "xz"), (bz2.compress, "bzip2")]
+)
+def test_a_compressed_backup_is_refused_with_what_unpacks_it(
+    kept: Kept, pack: Callable[[bytes], bytes], name: str
+) -> None:
+    kept.file.write_bytes(pack(kept.file.read_bytes()))
+    refused(kept, BackupError, f"is compressed with {name}. Unpack it first: ")
 
 
 def test_a_missing_empty_or_foreign_file_is_refused(kept: Kept) -> None:
     kept.file.unlink()
     refused(kept, BackupError, "is not a file")
     kept.file.touch()
-    refused(kept, BackupError, "is not a backup")
+    refused(kept, BackupError, "is empty. Copy it again")
     kept.file.write_text("Dear diary")
     refused(kept, BackupError, "is not a backup. Name a file that `commentsvc backup` has made")
     kept.file.unlink()

@@ -44,6 +44,13 @@ def test_a_virtual_environment_is_named_by_its_own_pip(installed: Setting, tmp_p
     assert how_to_install("oidc") == f"{tmp_path}/env/bin/pip install 'commentsvc[oidc]'"
 
 
+def test_an_environment_of_pipx_is_named_by_it(installed: Setting, tmp_path: Path) -> None:
+    folder = environment(tmp_path / "commentsvc")
+    (folder / "pipx_metadata.json").touch()
+    installed(prefix=folder)
+    assert how_to_install("oidc") == "pipx runpip commentsvc install 'commentsvc[oidc]'"
+
+
 def test_an_address_with_a_space_is_quoted(installed: Setting, tmp_path: Path) -> None:
     installed(prefix=environment(tmp_path / "my env"))
     assert how_to_install("oidc") == f"'{tmp_path}/my env'/bin/pip install 'commentsvc[oidc]'"

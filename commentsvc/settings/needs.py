@@ -1,0 +1,104 @@
+"""What settings need outside of their file: other files, folders, programs, packages, passwords.
+
+`check` says what is missing, and so does the server when it starts.
+"""
+
+import os
+import shutil
+import ssl
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from commentsvc.settings.data_dir import describe
+from commentsvc.settings.schema import Settings
+from commentsvc.util.installation import how_to_install
+from commentsvc.util.tls import client_context
+
+
+def unusable(settings: Settings) -> Iterator[str]:
+    """Yield a line for each file without which the server cannot start."""
+    for name, path in (
+        ("mail.ca_file", settings.mail.ca_file),
+        ("inbox.ca_file", settings.inbox.ca_file),
+    ):
+        if path and (reason := _no_certificates(Path(path))):
+            yield (
+                f"{name} is {path}, {reason}. Name a file with certificates in PEM, or remove the"
+                " setting to trust the usual authorities."
+            )
+
+
+def _no_certificates(path: Path) -> str:
+    try:
+        client_context(str(path))
+    except FileNotFoundError:
+        return "which does not exist"
+    except PermissionError:
+        return f"which cannot be read: {describe(path)}"
+    except ssl.SSLError:
+        return "which has no certificate"
+    except OSError as error:
+        return f"which cannot be read: {error.strerror}"
+    return ""
+
+
+def missing(settings: Settings) -> Iterator[str]:
+    """Yield a line for each part of the service that cannot work, though the server starts."""
+    yield from _passwords(settings)
+    yield from _packages(settings)
+    if settings.backup.directory:
+        path = Path(settings.backup.directory)
+        if reason := _not_writable(path):
+            yield f"backup.directory is {path}, {reason}. No backup can be made."
+    if settings.stacosys.rss_file:
+        path = Path(settings.stacosys.rss_file)
+        if path.is_dir():
+            yield f"stacosys.rss_file is {path}, which is a folder. Name a file in it."
+        elif not path.parent.is_dir():
+            yield f"stacosys.rss_file is {path}, but there is no such folder. Create it."
+        elif reason := _not_writable(path.parent):
+            yield f"stacosys.rss_file is in {path.parent}, {reason}."
+    if settings.inbox.token_command.strip():
+        program = settings.inbox.token_command.split()[0].strip("'\"")
+        if shutil.which(program) is None:
+            yield (
+                f"inbox.token_command runs {program}, but there is no such program. Install it, or"
+                " write its whole path."
+            )
+
+
+def _not_writable(path: Path) -> str:
+    """Return why nothing can be written into a folder, which may still have to be made."""
+    if path.exists() and not path.is_dir():
+        return "which is no folder"
+    above = next(each for each in (path, *path.absolute().parents) if each.exists())
+    if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+        return ""
+    return f"which cannot be written: {describe(above)}"
+
+
+def _passwords(settings: Settings) -> Iterator[str]:
+    inbox = settings.inbox
+    for section, user, secrets in (
+        ("mail", settings.mail.user, settings.mail.password),
+        ("inbox", inbox.host and inbox.user, inbox.password or inbox.token_command),
+    ):
+        if user and not secrets:
+            yield (
+                f"{section}.user is set, but {section}.password is not: the mail server asks for"
+                " it. Set it in the file, or name a file that has it in the variable"
+                f" COMMENTSVC_{section.upper()}_PASSWORD_FILE."
+            )
+
+
+def _packages(settings: Settings) -> Iterator[str]:
+    for name, is_used, module, extra in (
+        ("database.url", settings.database.url, "psycopg", "postgres"),
+        ("oidc.issuer", settings.oidc.issuer, "authlib", "oidc"),
+        ("readers.issuer", settings.readers.issuer, "authlib", "oidc"),
+        ("site.sso_url", any(site.sso_url for site in settings.sites), "joserfc", "oidc"),
+        ("site.images", any(site.images for site in settings.sites), "PIL", "images"),
+    ):
+        if is_used and find_spec(module) is None:
+            yield f"{name} is set, which needs: {how_to_install(extra)}"
