@@ -160,6 +160,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "comments.rendering": "markup/test_people: mentions and formulas in a thread",
     "readers.follows": "pages/test_follow: from the form to the mails",
     "readers.accounts": "pages/test_reader_sign_in: who signs in, and what it allows",
+    "readers.former_ids": "readers/test_addresses: links in mails that name a row that went",
     "auth.blog_tokens": "pages/test_reader_sign_in: what the blog's login says, and must not",
     "db.schema.tables": "db/migrations: the steps give the schema of the models",
     "db.schema.readers": "db/migrations: the steps give the schema of the models",

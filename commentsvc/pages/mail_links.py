@@ -197,12 +197,13 @@ class LinkPages:
 
     async def _subscriber(self, purpose: str, token: str) -> tuple[int, str]:
         """Return the subscriber that a link is for, and the title of the site. Raise LinkError."""
-        name = None
+        found = None
         if token != FORMER:
-            [number] = self._links.read(purpose, token, self._clock.now_ms())
-            name = await self._database.read(subscriptions.site_of, number)
-        if name is None or (purpose == "confirm" and name not in self._titles):
+            [named] = self._links.read(purpose, token, self._clock.now_ms())
+            found = await self._database.read(subscriptions.find, named)
+        if found is None or (purpose == "confirm" and found[1] not in self._titles):
             raise LinkExpired(_("This subscription does not exist any more."))
+        number, name = found
         names(self._sites.blogs(name))
         return number, self._titles.get(name) or name
 

@@ -29,6 +29,7 @@ from commentsvc.errors import UnknownSite
 from commentsvc.model import APPROVED
 from commentsvc.outbox import outbox
 from commentsvc.outbox.outbox import PATIENCE, MailAddress
+from commentsvc.readers.former_ids import kept, replace
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
@@ -210,22 +211,26 @@ def stop(tx: Transaction, follower_id: int, now: int) -> None:
 
 
 def find(snapshot: Snapshot, follower_id: int) -> Follower | None:
-    """Return a follower; None if there is none with that id."""
-    row = snapshot.first(_followers().where(FollowerTable.id == follower_id))
+    """Return a follower, also by a former id; None if there is none."""
+    row = snapshot.first(_followers().where(FollowerTable.id == kept(FollowerTable, follower_id)))
     return Follower(*row) if row else None
 
 
 def asked(snapshot: Snapshot, email: str, moment: int) -> Follower | None:
     """Return the follower who was asked to confirm at a time; None if they have answered."""
     is_asked = (FollowerTable.asked_at == moment) & (FollowerTable.consent == ASKED)
-    row = snapshot.first(_followers().where(FollowerTable.email == email, is_asked))
+    row = snapshot.first(
+        _followers().where(FollowerTable.email_key == address_key(email), is_asked)
+    )
     return Follower(*row) if row else None
 
 
 def mailed(snapshot: Snapshot, email: str, moment: int) -> Follower | None:
     """Return the follower who got the mail queued at a time; None if they no longer follow."""
     is_mailed = (FollowerTable.mailed_at == moment) & (FollowerTable.consent == CONFIRMED)
-    row = snapshot.first(_followers().where(FollowerTable.email == email, is_mailed))
+    row = snapshot.first(
+        _followers().where(FollowerTable.email_key == address_key(email), is_mailed)
+    )
     return Follower(*row) if row else None
 
 
@@ -259,11 +264,21 @@ def queue_mails(tx: Transaction, now: int) -> None:
 
 
 def move(tx: Transaction, source_id: int, target_id: int) -> None:
-    """Let the followers of one thread follow another instead."""
-    there = FollowerTable.select(FollowerTable.email_key).where(FollowerTable.thread == target_id)
-    here = FollowerTable.thread == source_id
-    tx.change(FollowerTable.delete().where(here, FollowerTable.email_key.in_(there)))
-    tx.change(FollowerTable.update(thread=target_id).where(here))
+    """Let the followers of one thread follow another instead.
+
+    Of two rows of an address, that of the other thread stays, unless it alone is not confirmed.
+    """
+    here, there = FollowerTable.alias("here"), FollowerTable.alias("there")
+    alike = (
+        here.select(here.id, here.consent, there.id, there.consent)
+        .join(there, on=there.email_key == here.email_key)
+        .where(here.thread == source_id, there.thread == target_id)
+    )
+    for ours, consent, theirs, other in tx.query(alike):
+        goes = (consent, other) == (CONFIRMED, ASKED)
+        former, stays = (theirs, ours) if goes else (ours, theirs)
+        replace(tx, FollowerTable, former, stays)
+    tx.change(FollowerTable.update(thread=target_id).where(FollowerTable.thread == source_id))
 
 
 def forget(tx: Transaction, email: str) -> None:

@@ -30,6 +30,7 @@ from commentsvc.db.schema.outbox import (
 )
 from commentsvc.model import APPROVED
 from commentsvc.outbox.outbox import PATIENCE
+from commentsvc.readers.former_ids import kept
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS
 
@@ -231,11 +232,10 @@ def language_of(snapshot: Snapshot, comment_id: int, kind: str) -> str:
     return row[0] if row else ""
 
 
-def site_of(snapshot: Snapshot, subscriber_id: int) -> str | None:
-    """Return the name of a subscriber's site; None if the subscriber is gone."""
-    sites = SubscriberTable.select(SiteTable.name).join(SiteTable)
-    row = snapshot.first(sites.where(SubscriberTable.id == subscriber_id))
-    return row[0] if row else None
+def find(snapshot: Snapshot, subscriber_id: int) -> Row | None:
+    """Return the id and the site's name of a subscriber, also by a former id; None if gone."""
+    found = SubscriberTable.select(SubscriberTable.id, SiteTable.name).join(SiteTable)
+    return snapshot.first(found.where(SubscriberTable.id == kept(SubscriberTable, subscriber_id)))
 
 
 def confirm(tx: Transaction, subscriber_id: int, now: int) -> bool:

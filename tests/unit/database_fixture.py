@@ -118,7 +118,7 @@ BEFORE_KEYS = (
     *(
         "INSERT INTO comment (id, site_id, thread_id, status, created_at, author, email, avatar,"
         " author_site, source, html, token_hash, token_expires_at) VALUES"
-        f" ({number}, 1, 1, 'approved', 1, 'Zoe', '{email}', '', '', 'Hi', '', '', 0)"
+        f" ({number}, 1, 1, 'approved', 1, 'Zoe', '{email}', '', '', 'Hi', '', '\\x', 0)"
         for number, email in enumerate(
             ("Zoe@Bücher.example", "zoe@bücher.example", "bob@home.example"), 1
         )
@@ -139,12 +139,39 @@ BEFORE_KEYS = (
     ),
     "INSERT INTO subscription (comment_id, subscriber_id) VALUES (1, 1), (2, 2), (3, 3)",
     *(
-        "INSERT INTO follower (id, site_id, thread_id, email, consent, asked_at) VALUES"
-        f" ({number}, 1, {thread}, 'Zoe@Home.example', '{consent}', 1)"
-        for number, (thread, consent) in enumerate(
-            (("1", "asked"), ("NULL", "asked"), ("1", "confirmed"), ("NULL", "stopped")), 1
+        "INSERT INTO follower (id, site_id, thread_id, email, consent, asked_at, since_at,"
+        f" until_at, mailed_at) VALUES ({number}, 1, {thread}, 'Zoe@Home.example', '{consent}',"
+        f" {times})"
+        for number, (thread, consent, times) in enumerate(
+            (
+                ("1", "asked", "9, 0, 0, 0"),
+                ("NULL", "asked", "1, 0, 0, 0"),
+                ("1", "confirmed", "1, 5, 6, 6"),
+                ("NULL", "stopped", "1, 0, 0, 0"),
+                ("1", "confirmed", "2, 4, 7, 7"),
+            ),
+            1,
         )
     ),
+    *(
+        "INSERT INTO reader (id, site_id, issuer, subject, name, email, created_at) VALUES"
+        f" ({number}, 1, '{issuer}', '{subject}', '{name}', '{email}', 1)"
+        for number, (issuer, subject, name, email) in enumerate(
+            (
+                ("mail", "max@müller.example", "", "Max@Müller.example"),
+                ("mail", "max@xn--mller-kva.example", "Max", "max@xn--mller-kva.example"),
+                ("mail", "max@MÜLLER.example", "Mäx", "max@MÜLLER.example"),
+                ("blog", "max@müller.example", "M", "max@müller.example"),
+                ("mail", "eva@müller.example", "Eva", "eva@müller.example"),
+            ),
+            1,
+        )
+    ),
+    "INSERT INTO reader_look (site_id, look, reader_id)"
+    " VALUES (1, 'max', 2), (1, 'max', 3), (1, 'm', 3), (1, 'eva', 5)",
+    "INSERT INTO reader_session (id, digest, reader_id, expires_at)"
+    " VALUES (1, '\\x01', 1, 1), (2, '\\x02', 3, 1), (3, '\\x03', 5, 1)",
+    "UPDATE comment SET reader_id = id",
 )
 KEYED = {
     "SELECT email_key FROM comment ORDER BY id": [
@@ -152,13 +179,28 @@ KEYED = {
         ("zoe@xn--bcher-kva.example",),
         ("bob@home.example",),
     ],
-    "SELECT email, email_key, consent FROM subscriber ORDER BY id": [
-        ("Zoe@Bücher.example", "zoe@xn--bcher-kva.example", "confirmed"),
-        ("bob@home.example", "bob@home.example", "stopped"),
-        ("ann@home.example", "ann@home.example", "asked"),
+    "SELECT id, email, consent FROM subscriber ORDER BY id": [
+        (2, "zoe@xn--bcher-kva.example", "confirmed"),
+        (4, "Bob@home.example", "stopped"),
+        (5, "ann@home.example", "asked"),
     ],
-    "SELECT comment_id, subscriber_id FROM subscription ORDER BY 1": [(1, 1), (2, 1)],
-    "SELECT id, consent FROM follower ORDER BY id": [(1, "confirmed"), (2, "stopped")],
+    "SELECT comment_id, subscriber_id FROM subscription ORDER BY 1": [(1, 2), (2, 2)],
+    "SELECT id, consent, asked_at, since_at, until_at, mailed_at FROM follower ORDER BY id": [
+        (3, "confirmed", 9, 5, 7, 7),
+        (4, "stopped", 1, 0, 0, 0),
+    ],
+    "SELECT kind, former, kept FROM former_id ORDER BY 1, 2": [
+        *(("follower", former, stays) for former, stays in ((1, 3), (2, 4), (5, 3))),
+        *(("subscriber", former, stays) for former, stays in ((1, 2), (3, 4))),
+    ],
+    "SELECT id, issuer, subject, name FROM reader ORDER BY id": [
+        (2, "mail", "max@xn--mller-kva.example", "Max"),
+        (4, "blog", "max@müller.example", "M"),
+        (5, "mail", "eva@xn--mller-kva.example", "Eva"),
+    ],
+    "SELECT look, reader_id FROM reader_look ORDER BY 1": [("eva", 5), ("m", 2), ("max", 2)],
+    "SELECT id, reader_id FROM reader_session ORDER BY 1": [(1, 2), (2, 2), (3, 5)],
+    "SELECT id, reader_id FROM comment ORDER BY 1": [(1, 2), (2, 2), (3, 2)],
 }
 
 # What the engines raise when a row breaks a rule of its table.

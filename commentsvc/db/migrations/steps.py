@@ -69,25 +69,58 @@ EMAIL_KEYS: Final = (
 )
 
 
-def _merging(table: str, *group: str) -> Iterator[str]:
-    """Give the statements that keep the oldest row of each group, with the last of its consents."""
-    same = " AND ".join(f"coalesce(o.{each}, 0) = coalesce({table}.{each}, 0)" for each in group)
-    same = f"o.email_key = {table}.email_key AND {same}"
-    yield f"CREATE INDEX merging ON {table} (email_key)"
+FORMER_IDS: Final = """
+    CREATE TABLE IF NOT EXISTS former_id (
+        kind TEXT NOT NULL,
+        former INTEGER NOT NULL,
+        kept INTEGER NOT NULL,
+        PRIMARY KEY (kind, former)
+    ) STRICT
+    """
+
+
+def _found_alike(table: str, group: str, first: str, where: str = "true") -> Iterator[str]:
+    """Give the statements that note which rows of `table` become one.
+
+    The first row of each `group`, in the order of `first`, is kept.
+    """
     yield (
-        f"UPDATE {table} SET consent = (SELECT max(o.consent) FROM {table} AS o WHERE {same})"
-        f" WHERE EXISTS (SELECT 1 FROM {table} AS o WHERE {same} AND o.id <> {table}.id)"
+        "CREATE TABLE merging AS SELECT id AS former, first_value(id) OVER"
+        f" (PARTITION BY email_key, {group} ORDER BY {first}, id) AS kept"
+        f" FROM {table} WHERE email_key <> '' AND {where}"
+    )
+    yield "DELETE FROM merging WHERE former = kept"
+    yield "CREATE UNIQUE INDEX merging_former ON merging (former)"
+    yield "CREATE INDEX merging_kept ON merging (kept)"
+
+
+def _pointing(table: str, column: str) -> str:
+    """Return the statement that lets the rows of `table` name the kept rows."""
+    return (
+        f"UPDATE {table} SET {column} = (SELECT kept FROM merging WHERE former = {column})"
+        f" WHERE {column} IN (SELECT former FROM merging)"
+    )
+
+
+def _merging(table: str, group: str, *moments: str) -> Iterator[str]:
+    """Give the statements that keep of each group the row with the last consent.
+
+    It gets the latest of all `moments`. Links in mails that name another row find it.
+    """
+    yield from _found_alike(table, group, "consent DESC")
+    latest = ", ".join(f"max(o.{each})" for each in moments)
+    yield (
+        f"UPDATE {table} SET ({', '.join(moments)}) = (SELECT {latest} FROM {table} AS o"
+        f" WHERE o.id = {table}.id OR o.id IN (SELECT former FROM merging WHERE kept = {table}.id))"
+        " WHERE id IN (SELECT kept FROM merging)"
+    )
+    yield (
+        f"INSERT INTO former_id (kind, former, kept) SELECT '{table}', former, kept FROM merging"
     )
     if table == "subscriber":
-        yield (
-            "UPDATE subscription SET subscriber_id = (SELECT min(o.id) FROM subscriber AS o"
-            f" JOIN subscriber ON {same} WHERE subscriber.id = subscription.subscriber_id)"
-        )
-    yield (
-        f"DELETE FROM {table} WHERE EXISTS"
-        f" (SELECT 1 FROM {table} AS o WHERE {same} AND o.id < {table}.id)"
-    )
-    yield "DROP INDEX merging"
+        yield _pointing("subscription", "subscriber_id")
+    yield f"DELETE FROM {table} WHERE id IN (SELECT former FROM merging)"
+    yield "DROP TABLE merging"
 
 
 # One mailbox is one subscriber and one follower. "asked", "confirmed", "stopped" are in this order.
@@ -95,10 +128,10 @@ ONE_ROW_FOR_A_MAILBOX: Final = (
     "DROP INDEX IF EXISTS comment_by_email",
     "DROP INDEX IF EXISTS subscriber_email_site_id",
     "DROP INDEX IF EXISTS follower_email_site_id_thread_id",
-    *_merging("subscriber", "site_id"),
+    *_merging("subscriber", "site_id", "asked_at"),
     "DELETE FROM subscription WHERE subscriber_id IN"
     " (SELECT id FROM subscriber WHERE consent = 'stopped')",
-    *_merging("follower", "site_id", "thread_id"),
+    *_merging("follower", "site_id, thread_id", "asked_at", "since_at", "until_at", "mailed_at"),
     "CREATE INDEX IF NOT EXISTS comment_by_email_key ON comment (email_key, site_id)"
     " WHERE status = 'approved' AND email_key <> ''",
     "CREATE UNIQUE INDEX IF NOT EXISTS subscriber_email_key_site_id"
@@ -114,4 +147,19 @@ REPORT_REASONS: Final = (
             OR reason = 'other')
     """,
     "ALTER TABLE report ADD COLUMN explanation TEXT NOT NULL DEFAULT ''",
+)
+
+# One mailbox is one reader of a site, who signs in by mail. Its names stay reserved, and the
+# subject, which was the address in lower case, becomes the key. Here nothing cascades.
+ONE_READER_FOR_A_MAILBOX: Final = (
+    *_found_alike("reader", "site_id", "name = ''", "issuer = 'mail'"),
+    _pointing("comment", "reader_id"),
+    _pointing("reader_session", "reader_id"),
+    "INSERT INTO reader_look (site_id, look, reader_id)"
+    " SELECT site_id, look, kept FROM reader_look JOIN merging ON former = reader_id WHERE true"
+    " ON CONFLICT DO NOTHING",
+    "DELETE FROM reader_look WHERE reader_id IN (SELECT former FROM merging)",
+    "DELETE FROM reader WHERE id IN (SELECT former FROM merging)",
+    "DROP TABLE merging",
+    "UPDATE reader SET subject = email_key WHERE issuer = 'mail' AND email_key <> ''",
 )

@@ -62,8 +62,13 @@ STEPS: Final[dict[str, Step]] = {
     "0003_answers_by_mail": _running(lambda: steps.ANSWERS_BY_MAIL),
     "0004_uploaders": _running(lambda: steps.UPLOADERS),
     "0005_email_keys": _running(lambda: steps.EMAIL_KEYS),
-    "0006_one_row_for_a_mailbox": _running(lambda: steps.ONE_ROW_FOR_A_MAILBOX),
+    "0006_one_row_for_a_mailbox": _running(
+        lambda: (steps.FORMER_IDS, *steps.ONE_ROW_FOR_A_MAILBOX)
+    ),
     "0007_report_reasons": _running(lambda: steps.REPORT_REASONS),
+    "0008_one_reader_for_a_mailbox": _running(
+        lambda: (steps.FORMER_IDS, *steps.ONE_READER_FOR_A_MAILBOX)
+    ),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

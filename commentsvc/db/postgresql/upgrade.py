@@ -58,6 +58,10 @@ REPORT_REASONS: Final = (
     'ALTER TABLE report ADD COLUMN IF NOT EXISTS explanation TEXT COLLATE "C" NOT NULL'
     " DEFAULT ''",
 )
+FORMER_IDS: Final = (
+    'CREATE TABLE IF NOT EXISTS former_id (kind TEXT COLLATE "C" NOT NULL, former BIGINT NOT NULL,'
+    " kept BIGINT NOT NULL, PRIMARY KEY (kind, former))"
+)
 # As `upgrade.STEPS`, with the statements of each. The first is made from the models until it is
 # released; a test holds what it makes. So the others find their columns in a new database.
 STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
@@ -66,8 +70,9 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0003_answers_by_mail": lambda: ANSWERS_BY_MAIL,
     "0004_uploaders": lambda: UPLOADERS,
     "0005_email_keys": lambda: EMAIL_KEYS,
-    "0006_one_row_for_a_mailbox": lambda: steps.ONE_ROW_FOR_A_MAILBOX,
+    "0006_one_row_for_a_mailbox": lambda: (FORMER_IDS, *steps.ONE_ROW_FOR_A_MAILBOX),
     "0007_report_reasons": lambda: REPORT_REASONS,
+    "0008_one_reader_for_a_mailbox": lambda: (FORMER_IDS, *steps.ONE_READER_FOR_A_MAILBOX),
 }
 
 _FACTS: Final = (

@@ -149,6 +149,20 @@ class FollowWishTable(Table):
     language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
 
+class FormerIdTable(Table):
+    """The id of a subscriber or follower that became one with the row `kept`: mails name it.
+
+    `kind` is the name of its table.
+    """
+
+    kind = peewee.TextField()
+    former = peewee.IntegerField()
+    kept = peewee.IntegerField()
+
+    class Meta:
+        primary_key = peewee.CompositeKey("kind", "former")
+
+
 TABLES: Final = (
     TargetTable,
     OutboxTable,
@@ -157,6 +171,7 @@ TABLES: Final = (
     SubscriptionTable,
     FollowerTable,
     FollowWishTable,
+    FormerIdTable,
 )
 
 

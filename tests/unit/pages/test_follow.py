@@ -162,6 +162,35 @@ def test_who_follows_a_page_follows_what_it_is_merged_into(service: Served) -> N
     assert len(tell(service)) == 1
 
 
+def test_the_link_to_stop_works_after_pages_were_merged(service: Served) -> None:
+    follow(service)
+    service.submit("a")
+    [envelope] = tell(service)
+    for source, target in (("/p/", "/q/"), ("/q/", "/r/")):
+        follow(service, f"/follow?url={target}")
+        service.submit("b", url=target)
+        tell(service)
+        service.database.write_now(threads.merge, "blog", source, target, "mo", 1)
+    service.now += 3_600
+    assert service.form(link(envelope, "unfollow"), "").status == 200
+    service.submit("c", url="/r/")
+    assert tell(service) == []
+
+
+def test_who_confirmed_one_of_two_merged_pages_follows_the_other(service: Served) -> None:
+    follow(service)
+    ask(service, "/follow?url=/q/")
+    [(_, envelope)] = mails(service)
+    service.submit("a", url="/q/")
+    service.now += 1
+    service.database.write_now(threads.merge, "blog", "/p/", "/q/", "mo", 1)
+    service.submit("b", url="/q/")
+    [mail] = tell(service)
+    assert "> b" in text(mail)
+    assert service.get(link(envelope, "follow")).status == 200
+    assert service.form(link(envelope, "follow"), "").status == 410, "nothing is left to confirm"
+
+
 def test_an_erased_address_follows_nothing(service: Served) -> None:
     follow(service)
     service.database.write_now(retention.forget, "Bob@mail.example", "mo", 1)

@@ -15,7 +15,7 @@ from commentsvc.auth import accounts
 from commentsvc.auth.reply_addresses import digest_of
 from commentsvc.comments import search
 from commentsvc.db.connection import Snapshot, Transaction
-from commentsvc.db.schema.outbox import SubscriberTable
+from commentsvc.db.schema.outbox import FormerIdTable, SubscriberTable
 from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.exports.records import FollowerRecord, SubscriberRecord
 from commentsvc.imports.records import ImportedComment
@@ -317,6 +317,34 @@ def test_a_reader_of_an_older_version_is_still_the_same_reader(service: Served) 
     other = ("mail", "zoe@buecher.example")
     who = service.database.write_now(readers.identified, "blog", other, other[1], now)
     assert who.id != number
+
+
+@pytest.mark.parametrize("former", [7, 8])
+def test_links_name_the_row_that_another_became_one_with(service: Served, former: int) -> None:
+    subscribed(service, "zoe@reader.example")
+    write, now = service.database.write_now, service.clock.now_ms()
+    write(follows.request, ("blog", "/p/"), "zoe@reader.example", "", now)
+    write(follows.confirm, 1, now)
+    tables = [{"kind": kind, "former": 7, "kept": 1} for kind in ("subscriber", "follower")]
+    write(lambda tx: tx.change(FormerIdTable.insert_many(tables)))
+    for page in ("stop", "unfollow"):
+        token = service.links.make(page, former, expires=now + HOUR_MS)
+        assert service.form(f"/mail/{page}?t={token}", "").status == (200 if former == 7 else 410)
+    for table in ("subscriber", "follower"):
+        consent = "stopped" if former == 7 else "confirmed"
+        assert rows(service, f"SELECT consent FROM {table}") == [(consent,)]
+
+
+def test_a_mail_that_waits_is_sent_though_its_row_became_one_with_another(service: Served) -> None:
+    write, now = service.database.write_now, service.clock.now_ms()
+    write(follows.request, ("blog", "/p/"), "zoe@reader.example", "", now)
+    assert service.database.read_now(follows.asked, "Zoe@Reader.example", now)
+    write(follows.confirm, 1, now)
+    service.now += 1
+    service.submit("theirs", author="Bob")
+    later = now + HOUR_MS
+    write(follows.queue_mails, later)
+    assert service.database.read_now(follows.mailed, "Zoe@Reader.example", later)
 
 
 @pytest.mark.sqlite_only("it looks at SQLite's plan")
