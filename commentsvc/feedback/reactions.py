@@ -10,7 +10,6 @@ per page and emoji, so no answer has to count rows.
       TooManyReactions  the network has reached its limit on this page
 """
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +21,7 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import ReactionCountTable, ReactionTable
 from commentsvc.errors import TooManyReactions, UnknownSite
-from commentsvc.feedback.votes import DIGEST, NETWORK_VOTES
+from commentsvc.feedback.votes import DIGEST, NETWORK_VOTES, network_word
 from commentsvc.util.digest import digest
 
 
@@ -52,15 +51,6 @@ def _is(thread_id: Param, emoji: Param, reader: Param) -> Any:  # Any: peewee's 
 @prepared
 def find_reaction(thread_id: Param, emoji: Param, reader: Param) -> Select:
     return ReactionTable.select(ReactionTable.created_at).where(_is(thread_id, emoji, reader))
-
-
-@prepared
-def _find_of_network(thread_id: Param, emoji: Param, one: Param, other: Param) -> Select:
-    return ReactionTable.select(ReactionTable.reader).where(
-        ReactionTable.thread == thread_id,
-        ReactionTable.emoji == emoji,
-        ReactionTable.network.in_([one, other]),
-    )
 
 
 @prepared
@@ -141,20 +131,18 @@ def react_once(
     ref = _find_thread(tx, page, make=True)
     if ref and networks and _number_of(tx, ref, emoji, networks):
         return
-    react(tx, page, Reaction(emoji, secrets.token_urlsafe(DIGEST)), networks, now)
+    word = network_word(networks, ref.thread_id if ref else 0)
+    react(tx, page, Reaction(emoji, word), networks, now)
 
 
 def withdraw_once(
-    tx: Transaction, page: PageRef, emoji: str, networks: Sequence[bytes], _now: int
+    tx: Transaction, page: PageRef, emoji: str, networks: Sequence[bytes], now: int
 ) -> None:
-    """Take back what `react_once` stored: one reaction of the network, if it has any."""
-    ref = _find_thread(tx, page, make=False)
-    if ref and networks:
-        found = tx.first(_find_of_network, ref.thread_id, emoji, networks[0], networks[-1])
-        if found:
-            tx.change(_take_back, ref.thread_id, emoji, found[0])
-            tx.change(_add, ref.thread_id, emoji, -1)
-            changed(tx, ref)
+    """Take back what `react_once` stored for the network, if it did."""
+    if ref := _find_thread(tx, page, make=False):
+        for network in networks:
+            word = network_word((network,), ref.thread_id)
+            react(tx, page, Reaction(emoji, word, given=False), networks, now)
 
 
 def _find_thread(tx: Transaction, page: PageRef, make: bool) -> ThreadRef | None:

@@ -4,8 +4,9 @@ A reader is a browser: it makes a random word once, keeps it, and sends it with 
 a digest of it. Without cookies and addresses, nothing else tells readers apart. Somebody who makes
 up many words is stopped by the rate limit of the network, and by a limit of votes from one network
 on one comment: it is enough for a family or an office. The network hashes of votes are deleted
-after the same time as those of comments. Isso's clients send no word, so for them each network has
-one vote. The sum is stored in the comment's row, so no list counts votes.
+after the same time as those of comments. Isso's clients and forms without scripts send no word, so
+for them each network has one vote, and is the reader (`network_word`). The sum is stored in the
+comment's row, so no list counts votes.
 
     CommentsError
       TooManyVotes   that network has all the votes that it may have on this comment
@@ -47,13 +48,6 @@ def count_of_network(comment_id: Param, one: Param, other: Param) -> Select:
 
 
 @prepared
-def _find_of_network(comment_id: Param, one: Param, other: Param) -> Select:
-    return VoteTable.select(VoteTable.voter, VoteTable.value).where(
-        VoteTable.comment == comment_id, VoteTable.network.in_([one, other])
-    )
-
-
-@prepared
 def _find_written(comment_id: Param, one: Param, other: Param) -> Select:
     return CommentTable.select(CommentTable.id).where(
         CommentTable.id == comment_id, CommentTable.network.in_([one, other])
@@ -82,13 +76,23 @@ def _add(comment_id: Param, more: Param) -> Select:
     return added.where(CommentTable.id == comment_id).returning(CommentTable.votes)
 
 
+def network_word(networks: Sequence[bytes], subject: int) -> str:
+    """Return the word for readers without one, from the first of the `networks`.
+
+    It is for one comment or page: nobody can tell by it what else a network did.
+    """
+    return f"{networks[0].hex()} {subject}" if networks else secrets.token_urlsafe(DIGEST)
+
+
 def vote(
     tx: Transaction,
     comment_id: int,
-    word: str | None,
+    word: str,
     value: int,
     networks: Sequence[bytes],
     now: int,
+    *,
+    also_deleted: bool = False,
 ) -> int:
     """Store the vote of the reader with that `word`: for (1), against (-1) or neither (0).
 
@@ -96,11 +100,10 @@ def vote(
     Unix milliseconds. Return the sum of the comment's votes. Raise UnknownComment, also for a
     comment that is not shown, and TooManyVotes.
 
-    The clients of other systems send no word (None). They show a deleted comment that has replies
-    with its votes, so it can get some from them.
+    The clients of other systems show a deleted comment that has replies with its votes, so it can
+    get some from them (`also_deleted`).
     """
-    where = _thread_of(tx, comment_id, also_deleted=word is None)
-    word = secrets.token_urlsafe(DIGEST) if word is None else word
+    where = _thread_of(tx, comment_id, also_deleted=also_deleted)
     voter = digest(word, b"voter", DIGEST)
     cast = tx.first(find_vote, comment_id, voter)
     was = cast[0] if cast else 0
@@ -129,19 +132,15 @@ def vote_once(
         is_own = tx.first(_find_written, comment_id, networks[0], networks[-1]) is not None
         if is_own or _votes_of(tx, comment_id, networks):
             raise TooManyVotes
-    return vote(tx, comment_id, None, value, networks, now)
+    word = network_word(networks, comment_id)
+    return vote(tx, comment_id, word, value, networks, now, also_deleted=True)
 
 
 def withdraw_once(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> None:
-    """Take back the vote of a reader without a word: one of the network, if it has any.
-
-    Raise UnknownComment.
-    """
-    where = _thread_of(tx, comment_id, also_deleted=True)
-    if networks and (cast := tx.first(_find_of_network, comment_id, networks[0], networks[-1])):
-        tx.change(_take_back, comment_id, cast[0])
-        tx.query(_add, comment_id, -cast[1])
-        add_to_counts(tx, {where: 0})  # only to purge
+    """Take back what `vote_once` stored for the network, if it did. Raise UnknownComment."""
+    for network in networks:
+        word = network_word((network,), comment_id)
+        vote(tx, comment_id, word, 0, networks, 0, also_deleted=True)
 
 
 def takes_votes(snapshot: Snapshot, comment_id: int) -> bool:

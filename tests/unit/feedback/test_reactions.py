@@ -93,6 +93,19 @@ def test_who_has_no_word_reacts_once_from_each_network(database: Database) -> No
     assert counts(database) == {"👍": 2}
 
 
+def test_a_network_takes_back_only_what_it_gave_without_a_word(database: Database) -> None:
+    react(database, "ann")
+    react(database, "bob", networks=(b"before", b"older"))
+    for networks in (HERE, (b"other", b"older")):
+        database.write_now(reactions.withdraw_once, PAGE, "👍", networks, NOW)
+    assert counts(database) == {"👍": 2}
+    database.write_now(reactions.react_once, PAGE, "👍", (b"elsewhere", b"x"), NOW)
+    for _ in range(2):
+        database.write_now(reactions.withdraw_once, PAGE, "👍", (b"new", b"elsewhere"), NOW)
+    assert counts(database) == {"👍": 2}
+    assert react(database, "ann", given=False) == {"👍": 1}
+
+
 def test_networks_are_forgotten_and_reactions_stay(database: Database) -> None:
     for number in range(3):
         react(database, f"reader {number}")

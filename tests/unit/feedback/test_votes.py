@@ -9,6 +9,7 @@ from commentsvc.backup import integrity
 from commentsvc.comments import queries
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
+from commentsvc.db.schema.comments import VoteTable
 from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.feedback import votes as voting
 from commentsvc.feedback.votes import NETWORK_VOTES
@@ -75,6 +76,37 @@ def test_a_network_without_votes_left_learns_nothing_of_a_hidden_comment(
     with pytest.raises(UnknownComment):
         database.write_now(voting.vote_once, 1, 1, HERE, NOW)
     assert not database.read_now(voting.takes_votes, 1)
+
+
+def test_a_network_takes_back_only_the_vote_that_it_cast_without_a_word(database: Database) -> None:
+    vote(database, "ann", 1)
+    vote(database, "bob", -1, (b"before", b"older"))
+    take_back = voting.withdraw_once
+    database.write_now(take_back, 1, HERE)
+    assert votes(database) == 0
+    database.write_now(voting.vote_once, 1, 1, (b"elsewhere", b"x"), NOW)
+    for networks, left in ((HERE, 1), ((b"other", b"y"), 1), ((b"new", b"elsewhere"), 0)):
+        for _ in range(2):
+            database.write_now(take_back, 1, networks)
+            assert votes(database) == left
+    assert vote(database, "ann", 0) == -1
+
+
+def test_a_network_that_was_forgotten_meanwhile_has_one_vote(database: Database) -> None:
+    database.write_now(voting.vote_once, 1, 1, HERE, NOW)
+    database.write_now(VOTES.drop, NOW + HOUR, 9)
+    database.write_now(voting.vote_once, 1, 1, HERE, NOW)
+    assert votes(database) == 1
+    database.write_now(voting.withdraw_once, 1, HERE)
+    assert votes(database) == 0
+
+
+def test_votes_of_a_network_on_two_comments_have_nothing_in_common(database: Database) -> None:
+    add(database)
+    for comment in (1, 2):
+        database.write_now(voting.vote_once, comment, 1, HERE, NOW)
+    voters = database.read_now(lambda snapshot: snapshot.query(VoteTable.select(VoteTable.voter)))
+    assert len(set(voters)) == 2
 
 
 def test_one_network_is_no_crowd(database: Database) -> None:
