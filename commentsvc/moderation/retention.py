@@ -41,7 +41,7 @@ from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import changes, personal_data
 from commentsvc.readers import accounts, follows
 from commentsvc.spam import training
-from commentsvc.util.origin import address_key
+from commentsvc.util.origin import address_key, is_spelling
 from commentsvc.util.timestamps import DAY_MS
 
 
@@ -204,6 +204,6 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     accounts.forget(tx, email)
     tx.change(SubscriberTable.delete().where(SubscriberTable.email_key == key))
     recipients = tx.query(OutboxTable.select(OutboxTable.recipient).distinct())
-    spellings = [(each,) for (each,) in recipients if each and address_key(each) == key]
+    spellings = [(each,) for (each,) in recipients if is_spelling(each, key)]
     tx.change_each(_remove_mails, spellings)
     return ids

@@ -64,6 +64,16 @@ def address_key(address: str) -> str:
     return f"{_folded(local)}@{host_name(domain) or domain.lower()}"
 
 
+def is_spelling(address: str, key: str) -> bool:
+    """Return whether `key` is the `address_key` of an address.
+
+    Most are told apart by their local part, so that no domain in other letters has to be mapped.
+    """
+    local, _, _ = address.strip().rpartition("@")
+    alike = not local or _folded(local) == key.rpartition("@")[0]
+    return alike and bool(address) and address_key(address) == key
+
+
 def _folded(local: str) -> str:
     """Return a local part for `address_key`."""
     if local.isascii():
