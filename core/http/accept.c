@@ -11,9 +11,13 @@ static bool cut_name(struct slice *line, struct slice lower)
     return true;
 }
 
-static bool names(struct slice value, struct slice word)
+/* True if `value` contains `lower`, in whatever case. */
+static bool names(struct slice value, struct slice lower)
 {
-    return memmem(value.data, value.size, word.data, word.size) != NULL;
+    for (; value.size >= lower.size; slice_skip(&value, 1))
+        if (slice_equal_nocase(slice_of(value.data, lower.size), lower))
+            return true;
+    return false;
 }
 
 bool accept_is_for_person(struct slice lines, struct slice pages, struct slice other)

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 /* True if a browser opens an address: Accept names the media type of `pages` and not that `other`
- * for programs, and Sec-Fetch-Mode, if there is one, says so. `lines` are field lines, perhaps
+ * for programs, both in lower case, and Sec-Fetch-Mode, if there is one, says so. Weights such as
+ * `;q=0` are not read, and the last line of a field counts. `lines` are field lines, perhaps
  * behind a request line, malformed or cut. */
 bool accept_is_for_person(struct slice lines, struct slice pages, struct slice other);
 

@@ -11,6 +11,9 @@ static void a_browser_that_opens_an_address_is_for_a_person(void)
     CHECK(FOR_PERSON("Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n"));
     CHECK(FOR_PERSON("GET / HTTP/1.1\r\nHost: a\r\naccept:text/html\r\n\r\n"));
     CHECK(FOR_PERSON("ACCEPT: text/html\r\nSec-Fetch-Mode: navigate\r\n"));
+    CHECK(FOR_PERSON("Accept: Text/HTML\r\n"));
+    CHECK(FOR_PERSON("Accept: application/json\r\nAccept: text/html\r\n"));
+    CHECK(FOR_PERSON("Accept: text/html;q=0\r\n"));
     CHECK(FOR_PERSON("Sec-Fetch-Mode:\tNavigate \r\nAccept: text/html"));
 }
 
@@ -18,6 +21,7 @@ static void a_program_is_not(void)
 {
     CHECK(!FOR_PERSON(""));
     CHECK(!FOR_PERSON("Accept: */*\r\n"));
+    CHECK(!FOR_PERSON("Accept: text/html, Application/JSON;q=0.5\r\n"));
     CHECK(!FOR_PERSON("Accept: application/json, text/html\r\n"));
     CHECK(!FOR_PERSON("Accept: text/html\r\nSec-Fetch-Mode: cors\r\n"));
     CHECK(!FOR_PERSON("Sec-Fetch-Mode: no-cors\r\nAccept: text/html\r\n"));
