@@ -4,7 +4,7 @@ The page of a thread has a form for each comment (see `pages.embed`). The page t
 comment has a form with its edit token, so its author can change it until the token expires.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -30,6 +30,7 @@ from commentsvc.pages.embed import (
     refusal_page,
     to_thread,
 )
+from commentsvc.pages.mail_links import AGAIN
 from commentsvc.util.i18n import Language, find_language, requested_language
 from commentsvc.util.text import whole_number
 
@@ -75,6 +76,16 @@ ACT = Operation(
 )
 
 
+class ReportForm(NamedTuple):
+    """The form that asks why a comment is reported, with what a reader typed."""
+
+    id: int
+    chosen: str = ""
+    explanation: str = ""
+    reasons: tuple[str, ...] = tuple(NAMES)
+    longest: int = EXPLANATION_LENGTH
+
+
 class CommentForms:
     """The handler of forms about one comment."""
 
@@ -96,13 +107,17 @@ class CommentForms:
         others. 400, 401, 403, 404, 409, 413, 415, 429 or 503 with the reason.
         """
         language = find_language(requested_language(request.query))
-        own = None
+        own = reporting = None
         try:
             ACT.read(request)
             form = {field: texts[0] for field, texts in request.form().items()}
-            if form.get("do") == "edit" and (number := whole_number(form.get("comment", ""))):
+            number = whole_number(form.get("comment", "")) or 0
+            if number and form.get("do") == "edit":
                 token, message = form.get("token", ""), form.get("message", "")
                 own = OwnForm(number, token[:ECHOED_FIELD], message[:ECHOED_MESSAGE])
+            elif number and form.get("do") == "report" and form.get("reason") in NAMES:
+                said = form.get("explanation", "")[:EXPLANATION_LENGTH]
+                reporting = ReportForm(number, form["reason"], said)
             sent = read_fields(form, ActionFields)
             number = int(sent.comment)
             if sent.do in VOTES:
@@ -115,7 +130,14 @@ class CommentForms:
             entry = await self._actions.edit_by_form(request, number, sent.token, sent.message)
         except Exception as failure:
             error = foreseen(failure)
-            return refusal_page(error, language, self._sites.blogs(), own=own, bounds=self._bounds)
+            return refusal_page(
+                error,
+                language,
+                self._sites.blogs(),
+                own=own,
+                bounds=self._bounds,
+                reporting=reporting if error.status in AGAIN else None,
+            )
         comment = entry.comment
         return answer_page(
             language,
@@ -142,8 +164,7 @@ class CommentForms:
             "",
             self._sites.blogs(entry.site),
             comment=entry.comment,
-            reporting=[*NAMES],
-            most=EXPLANATION_LENGTH,
+            reporting=ReportForm(number),
             back=self._sites.address(entry.site, entry.url) + fragment(number),
         )
 

@@ -65,6 +65,7 @@ from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
 from commentsvc.markup.markdown import absolute
 from commentsvc.model import APPROVED, fragment, thread_tag
+from commentsvc.pages.error_pages import said_by_widget
 from commentsvc.submissions.service import Accepted
 from commentsvc.util.i18n import (
     ENGLISH,
@@ -494,13 +495,13 @@ def refusal_page(
 def _translated(error: HttpError, language: Language) -> str:
     """Return the message of an error in a language; "" if it is only known in English.
 
-    That of 413 is for programs, so readers of English get another one, too.
+    That of 413 is about any body, so readers of English get the widget's about comments, too.
     """
     if isinstance(error.message, Message):
         return translate(error.message, language.tag)
     if language.tag == ENGLISH and error.status != 413:
         return ""
-    return language.widget.get(str(min(error.status, 500)), "")
+    return said_by_widget(error.status, language, error.headers)
 
 
 def _query(name: str, language: Language) -> str:

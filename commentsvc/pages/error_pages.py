@@ -1,8 +1,8 @@
 """Error pages: what a browser shows in place of the JSON of an error, with the way to the blog.
 
 Programs get JSON. A browser that opens an address says that it prefers HTML (`is_for_person`); the
-core decides by the same rule for the errors that it answers by itself (core/http/accept.h). Their
-pages are made once, in the language of the first site.
+core decides by a simpler rule for the errors that it answers by itself (core/http/accept.h): HTML
+is named, and JSON is not. Their pages are made once, in the language of the first site.
 """
 
 from base64 import b64encode
@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Final
 
 from commentsvc.comments.page_urls import Blog, Sites
-from commentsvc.http.messages import HTML, NO_SNIFFING, HttpError, Request, Response, first
+from commentsvc.http.messages import HTML, NO_SNIFFING, Headers, HttpError, Request, Response, first
 from commentsvc.util.i18n import Language, find_language, said_duration, translate
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.templates import Templates
@@ -59,6 +59,16 @@ def blogs_of(sites: Sites, request: Request) -> list[Blog]:
     return sites.blogs(first(given, "site"), page)
 
 
+def said_by_widget(status: int, language: Language, headers: Headers) -> str:
+    """Return what the widget says about an error; "" if it has no text for it.
+
+    How long to wait is in the `headers` of the error.
+    """
+    wait = said_duration(int(dict(headers).get("Retry-After", LONG_WAIT)))
+    said = language.widget.get(str(min(status, 500)), "")
+    return said.replace("#", wait.said_in(language))
+
+
 class ErrorPages:
     """Makes these pages."""
 
@@ -83,22 +93,20 @@ class ErrorPages:
         if answer.status < 400 or is_page or answer.tags or not is_for_person(request):
             return answer
         kept = tuple(each for each in answer.headers if each[0] not in dict(self._headers))
-        wait = int(headers.get("Retry-After", LONG_WAIT))
-        html = self._made(answer.status, request.language(), blogs_of(self._sites, request), wait)
+        blogs = blogs_of(self._sites, request)
+        html = self._made(answer.status, request.language(), blogs, answer.headers)
         return Response(answer.status, (*self._headers, *kept), html)
 
     def made_before(self, statuses: Iterable[int]) -> dict[int, bytes]:
         """Return the pages of the errors that the core answers by itself."""
         blogs = self._sites.blogs()
         language = find_language(self._sites.language)
-        return {status: self._made(status, language, blogs, LONG_WAIT) for status in statuses}
+        return {status: self._made(status, language, blogs, ()) for status in statuses}
 
-    def _made(self, status: int, language: Language, blogs: list[Blog], wait: int) -> bytes:
+    def _made(self, status: int, language: Language, blogs: list[Blog], sent: Headers) -> bytes:
         message = NO_PAGE if status in NOT_FOUND else START_AGAIN
         said = translate(message, language.tag)
         if status in (413, 429) or status >= 500:
-            said = language.widget[str(min(status, 500))].replace(
-                "#", said_duration(wait).said_in(language)
-            )
+            said = said_by_widget(status, language, sent)
         html = TEMPLATES.render("error.html", language, said=said, blogs=blogs, style=STYLE)
         return html.encode()

@@ -295,6 +295,10 @@ def errors_as_pages(sites: Sites, handler: Handler) -> Handler:
     return handle
 
 
+# Errors of which the same form can be sent again, perhaps later; others stay.
+AGAIN: Final = (400, 413, 429, 500, 503)
+
+
 def _kept(request: Request) -> dict[str, str]:
     """Return what was typed into a form, to be shown with the error."""
     try:
@@ -314,6 +318,7 @@ def _failed(error: HttpError, kept: dict[str, str], moderates: bool) -> Response
         problem=error.message,
         texts=(START_AGAIN,) if error.code == LINK and not moderates else (),
         kept=kept,
+        again=error.status in AGAIN,
         moderates=moderates,
     )
 

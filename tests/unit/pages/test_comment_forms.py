@@ -80,6 +80,20 @@ def test_a_report_asks_for_its_reason_and_counts_once_from_each_network(service:
     assert found.number == 2
 
 
+def test_a_report_that_is_refused_for_now_can_be_sent_again(service: Served) -> None:
+    service.submit("Buy this")
+    fields = {"reason": "abuse", "explanation": "It+hurts+%3Cme>"}
+    answers = [act(service, "report", **fields) for _ in range(50)]
+    refused = next(answer for answer in answers if answer.status == 429).body.decode()
+    assert 'value="abuse" checked required>' in refused
+    assert refused.count("checked") == 1
+    assert "\nIt hurts &lt;me&gt;</textarea>" in refused
+    assert '<input type="hidden" name="comment" value="1">' in refused
+    gone = act(service, "report", comment=99, peer="198.51.100.1", **fields)
+    assert gone.status == 404
+    assert "<textarea" not in gone.body.decode(), "it can never be sent"
+
+
 def test_only_a_comment_that_is_shown_is_reported(service: Served) -> None:
     service.submit("Hello")
     service.database.write_now(changes.change, [1], SPAM, "mo", 0)

@@ -7,8 +7,10 @@ import pytest
 from commentsvc.comments.page_urls import Sites
 from commentsvc.http.messages import HttpError, Request, Response, refusal, too_fast
 from commentsvc.http.refusals import bodies
+from commentsvc.pages.embed import refusal_page
 from commentsvc.pages.error_pages import ErrorPages, is_for_person
 from commentsvc.settings.schema import Site
+from commentsvc.util.i18n import find_language
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ANN = Site(name="ann", title="Ann & Co", origins=("https://ann.example",), language="de")
@@ -75,6 +77,16 @@ def test_a_long_wait_is_said_in_minutes() -> None:
     assert "Bitte warte 30 Minuten." in page(429, accept_language="de")
     assert "Please wait 42 seconds." in str(too_fast(42))
     assert "Please wait 3 hours." in str(too_fast(3 * 3_600))
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+@pytest.mark.parametrize("status", [413, 429, 500, 503])
+def test_a_form_is_refused_without_a_raw_placeholder(status: int, language: str) -> None:
+    error = HttpError(status, "code", "An exception.", headers=(("Retry-After", "1793"),))
+    html = refusal_page(error, find_language(language), []).body.decode()
+    assert "#" not in re.sub(r"&#\d+;|=\"[^\"]*\"|<style.*?</style>", "", html)
+    if (status, language) == (429, "de"):
+        assert "30 Minuten" in html
 
 
 def test_of_several_blogs_the_page_names_that_of_the_request_or_all() -> None:

@@ -222,14 +222,16 @@ def test_a_mistake_in_an_answer_leaves_the_link_usable(moderator: Served, messag
 def test_a_text_is_shown_where_its_link_is_over_or_its_comment_decided(moderator: Served) -> None:
     over, typed = answer_link(moderator), "It's <kept>"
     body = urlencode({"message": typed})
-    shown = f"<textarea[^>]*>\n{escape(typed)}</textarea>"
+    shown = f"<textarea[^>]* readonly>\n{escape(typed)}</textarea>"
     moderator.database.write_now(changes.change, [1], "spam", "Mo", int(moderator.now * 1_000))
     decided = moderator.form(over, body)
     assert re.search(shown, decided.body.decode())
+    assert "<button" not in decided.body.decode(), "no answer can be sent any more"
     moderator.now += 40 * 86_400
     answer = moderator.form(over, body)
     assert answer.status == 410
     assert re.search(shown, answer.body.decode())
+    assert "<button" not in answer.body.decode()
     assert dict(answer.headers)["Cache-Control"] == "no-store"
     assert "textarea" not in moderator.get(over).body.decode()
 
