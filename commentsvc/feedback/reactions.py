@@ -29,7 +29,7 @@ class Reaction(NamedTuple):
     """A reader's reaction; `word` identifies the reader, `given` is False to take it back."""
 
     emoji: str
-    word: str
+    word: str | bytes
     given: bool = True
 
 

@@ -76,23 +76,21 @@ def _add(comment_id: Param, more: Param) -> Select:
     return added.where(CommentTable.id == comment_id).returning(CommentTable.votes)
 
 
-def network_word(networks: Sequence[bytes], subject: int) -> str:
+def network_word(networks: Sequence[bytes], subject: int) -> bytes:
     """Return the word for readers without one, from the first of the `networks`.
 
     It is for one comment or page: nobody can tell by it what else a network did.
     """
-    return f"{networks[0].hex()} {subject}" if networks else secrets.token_urlsafe(DIGEST)
+    return b"%b %d" % (networks[0], subject) if networks else secrets.token_bytes(DIGEST)
 
 
 def vote(
     tx: Transaction,
     comment_id: int,
-    word: str,
+    word: str | bytes,
     value: int,
     networks: Sequence[bytes],
     now: int,
-    *,
-    also_deleted: bool = False,
 ) -> int:
     """Store the vote of the reader with that `word`: for (1), against (-1) or neither (0).
 
@@ -100,10 +98,10 @@ def vote(
     Unix milliseconds. Return the sum of the comment's votes. Raise UnknownComment, also for a
     comment that is not shown, and TooManyVotes.
 
-    The clients of other systems show a deleted comment that has replies with its votes, so it can
-    get some from them (`also_deleted`).
+    The clients of other systems have a `network_word`, in bytes. They show a deleted comment that
+    has replies with its votes, so it can get some from them.
     """
-    where = _thread_of(tx, comment_id, also_deleted=also_deleted)
+    where = _thread_of(tx, comment_id, also_deleted=isinstance(word, bytes))
     voter = digest(word, b"voter", DIGEST)
     cast = tx.first(find_vote, comment_id, voter)
     was = cast[0] if cast else 0
@@ -133,14 +131,14 @@ def vote_once(
         if is_own or _votes_of(tx, comment_id, networks):
             raise TooManyVotes
     word = network_word(networks, comment_id)
-    return vote(tx, comment_id, word, value, networks, now, also_deleted=True)
+    return vote(tx, comment_id, word, value, networks, now)
 
 
 def withdraw_once(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> None:
     """Take back what `vote_once` stored for the network, if it did. Raise UnknownComment."""
     for network in networks:
         word = network_word((network,), comment_id)
-        vote(tx, comment_id, word, 0, networks, 0, also_deleted=True)
+        vote(tx, comment_id, word, 0, networks, 0)
 
 
 def takes_votes(snapshot: Snapshot, comment_id: int) -> bool:
