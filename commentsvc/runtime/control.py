@@ -248,7 +248,7 @@ def dial(
             with _reachable(path) as address:
                 client.connect(address)
             client.sendall(line)
-        except (FileNotFoundError, ConnectionRefusedError) as error:
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError) as error:
             raise NoServer(f"No server answers at {path}.") from error
         except OSError as error:
             raise ControlError(f"The server at {path} cannot be reached: {error}.") from error
