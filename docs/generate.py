@@ -19,6 +19,7 @@ from commentsvc.admin import (
     bans,
     comment,
     dashboard,
+    first_owner,
     outbox,
     own_account,
     passkeys,
@@ -198,6 +199,7 @@ PARTS = (
 )
 MODERATORS = (
     *(
+        first_owner,
         sign_in,
         review_queue,
         comment,

@@ -8,13 +8,13 @@ is named, and JSON is not. Their pages are made once, in the language of the fir
 from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
+from html import escape
 from typing import Final
 
 from commentsvc.comments.page_urls import Blog, Sites
 from commentsvc.http.messages import HTML, NO_SNIFFING, Headers, HttpError, Request, Response, first
 from commentsvc.util.i18n import Language, find_language, said_duration, translate
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.templates import Templates
 
 ACCEPT_LENGTH: Final = 500  # characters of Accept that are read
 NOT_FOUND: Final = (404, 405, 410)
@@ -22,11 +22,20 @@ LONG_WAIT: Final = 60  # seconds, if the error says nothing
 
 NO_PAGE: Final = _("There is no such page.")
 START_AGAIN: Final = _("Please go back to the blog and start again there.")
-TEMPLATES: Final = Templates("")
+HEADING: Final = _("This did not work")
+SHOWN_BELOW: Final = _("This is a comment service. Its comments are shown below the pages of:")
 STYLE: Final = (
     ":root{color-scheme:light dark}body{max-width:36rem;margin:2rem auto;padding:0 1.25rem;"
     "overflow-wrap:anywhere;background:Canvas;color:CanvasText;font:1.05rem/1.6 system-ui,"
     "sans-serif}h1{font-size:1.3rem}a{color:LinkText}"
+)
+
+# The core's pages are made at each start, which would load jinja2 for them: 25 ms.
+PAGE: Final = (
+    '<!DOCTYPE html>\n<html lang="{tag}" dir="{direction}">\n<head>\n<meta charset="utf-8">\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    f"<title>{{title}}</title>\n<style>{STYLE.replace('{', '{{').replace('}', '}}')}</style>\n"
+    "</head>\n<body>\n<main>\n<h1>{heading}</h1>\n<p>{said}</p>\n{blogs}</main>\n</body>\n</html>\n"
 )
 
 
@@ -108,5 +117,25 @@ class ErrorPages:
         said = translate(message, language.tag)
         if status in (413, 429) or status >= 500:
             said = said_by_widget(status, language, sent)
-        html = TEMPLATES.render("error.html", language, said=said, blogs=blogs, style=STYLE)
+        heading = escape(translate(HEADING, language.tag))
+        html = PAGE.format(
+            tag=language.tag,
+            direction=language.direction,
+            title=f"{heading} · {escape(blogs[0].title)}" if len(blogs) == 1 else heading,
+            heading=heading,
+            said=escape(said),
+            blogs=_linked(blogs, language),
+        )
         return html.encode()
+
+
+def _linked(blogs: list[Blog], language: Language) -> str:
+    """Return HTML that names the blogs, and says what they are if they are several."""
+    lines = []
+    if len(blogs) > 1:
+        lines.append(f"<p>{escape(translate(SHOWN_BELOW, language.tag))}</p>")
+    for blog in blogs:
+        title, address = escape(blog.title), escape(blog.address)
+        link = f'<a href="{address}" dir="auto">{title}</a>' if address else f"<bdi>{title}</bdi>"
+        lines.append(f"<p>{link}</p>")
+    return "".join(f"{line}\n" for line in lines)
