@@ -75,8 +75,8 @@ COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
 # The parts that are a number, with its plural forms: how often a page was viewed, new comments.
 NUMBERS: Final = {"views", "fresh"}
-# The digits of CLDR's numbering systems that languages of ours have by default.
-DIGITS: Final = {"arabext": "۰۱۲۳۴۵۶۷۸۹", "beng": "০১২৩৪৫৬৭৮৯"}
+# The digits of languages that have others than 0 to 9 (CLDR; about Arabic, Babel's versions differ).
+DIGITS: Final = {"bn": "০১২৩৪৫৬৭৮৯", "fa": "۰۱۲۳۴۵۶۷۸۹"}
 # The plural form of a number depends on the number up to this, and on its last two digits above.
 PERIOD: Final = 100
 
@@ -217,8 +217,7 @@ def widget_words(tag: str, catalog: Catalog) -> dict[str, object]:
 
 def digits(tag: str) -> dict[str, object]:
     """Return the digits of a language as "digits", if they are others than 0 to 9."""
-    system = locale(tag).default_numbering_system
-    return {} if system == "latn" else {"digits": DIGITS[system]}
+    return {"digits": DIGITS[tag]} if tag in DIGITS else {}
 
 
 def ago(tag: str) -> dict[str, dict[str, str]]:

@@ -223,15 +223,19 @@ class Service:
 
     def wait_until_ready(self) -> "Service":
         """Wait for the line that tells the address."""
-        line = self.read_line()
-        start = "commentsvc listens on "
-        assert line.startswith(start), f"it said {line!r} and {self.log.read_text()!r}"
-        self.address = line.removeprefix(start).rstrip("\n")
+        self.address = self.read_address()
         if self._is_new:
             self._is_new = False
             line = self.read_line()
             assert line == f"{self.data} had no database, so a new one was created\n"
         return self
+
+    def read_address(self) -> str:
+        """Return the address that it says it listens on, in one of the next lines of stdout."""
+        start = "commentsvc listens on "
+        while not (line := self.read_line()).startswith(start):
+            assert line, f"its output ended; the log says {self.log.read_text()!r}"
+        return line.removeprefix(start).rstrip("\n")
 
     def read_line(self) -> str:
         """Return the next line of stdout, "" at its end."""

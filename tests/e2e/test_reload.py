@@ -46,7 +46,7 @@ def test_a_mistake_in_the_settings_is_told_and_mended(
     service = start(data, "--config", file, "--reload")
     rewrite(file, "[server]\nworkers = 0\n")
     wait_for(lambda: "waiting for a change" in service.log.read_text(), "the failure to be told")
-    assert "server.workers in" in service.log.read_text()
+    assert "Write for example workers = 1" in service.log.read_text()
     rewrite(file, "[server]\nworkers = 2\n")
     service.wait_until_ready()
     assert service.request("GET", "/api/ping").status == 200

@@ -20,14 +20,19 @@ SHOW_AT_ONCE = {"COMMENTSVC_MODERATION_POLICY": "none"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_start_says_one_line_and_a_signal_ends_it_well(
+def test_a_start_says_what_is_where_and_a_signal_ends_it_well(
     data: Path, start: Start, number: signal.Signals
 ) -> None:
     service = start(data)
     assert service.address.startswith("http://127.0.0.1:")
     assert service.request("GET", "/api/ping").body == b"OK"
     assert service.stop(number) == 0
-    assert service.read_line() == ""
+    moderation, owner, *_ = iter(service.read_line, "")
+    assert (
+        moderation
+        == f"Moderation: {service.address.replace('127.0.0.1', 'localhost')}/moderation\n"
+    )
+    assert owner.startswith("There is no account yet.")
     lines = service.log.read_text().splitlines()
     usual = ("this instance leads", "other users may connect")  # roles of other tests
     assert [line for line in lines if not any(text in line for text in usual)] == []
