@@ -38,7 +38,7 @@ from commentsvc.model import APPROVED, SPAM
 from commentsvc.moderation import retention, threads
 from commentsvc.outbox import mail, outbox
 from commentsvc.pages import reader_sign_in
-from commentsvc.readers import accounts, follows, subscriptions
+from commentsvc.readers import accounts, follows, former_ids, subscriptions
 from commentsvc.settings.schema import CommentsSettings, Site, SpamSettings
 from commentsvc.util.text import excerpt, one_line
 from tests.unit.admin_client import seated
@@ -362,6 +362,7 @@ STRANGERS: dict[str, tuple[object, object]] = {
     "comment_image": ("comment", "comment"),
     "subscription": ("comment", "comment"),
     "follow_wish": ("comment", "comment"),
+    "former_id": (former_ids.replace, former_ids.forget),  # at most one for each row that went
     "training_comment": ("comment", "comment"),
     # Not public without a title or an approved comment.
     "thread": (SpamSettings.vote_limit, threads.merge),

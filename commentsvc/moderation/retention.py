@@ -39,7 +39,7 @@ from commentsvc.db.schema.outbox import (
 )
 from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import changes, personal_data
-from commentsvc.readers import accounts, follows
+from commentsvc.readers import accounts, follows, former_ids
 from commentsvc.spam import training
 from commentsvc.util.origin import address_key, is_spelling
 from commentsvc.util.timestamps import DAY_MS
@@ -203,6 +203,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     follows.forget(tx, email)
     accounts.forget(tx, email)
     tx.change(SubscriberTable.delete().where(SubscriberTable.email_key == key))
+    former_ids.forget(tx)
     recipients = tx.query(OutboxTable.select(OutboxTable.recipient).distinct())
     spellings = [(each,) for (each,) in recipients if is_spelling(each, key)]
     tx.change_each(_remove_mails, spellings)

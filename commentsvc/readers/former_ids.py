@@ -29,3 +29,11 @@ def replace(tx: Transaction, table: Mailed, former: int, stays: int) -> None:
     tx.change(FormerIdTable.update(kept=stays).where(earlier))
     tx.change(FormerIdTable.insert(kind=kind, former=former, kept=stays))
     tx.change(table.delete().where(table.id == former))
+
+
+def forget(tx: Transaction) -> None:
+    """Delete the former ids of rows that are gone."""
+    for table in (SubscriberTable, FollowerTable):
+        is_kind = FormerIdTable.kind == table._meta.table_name
+        left = table.select(table.id)
+        tx.change(FormerIdTable.delete().where(is_kind, FormerIdTable.kept.not_in(left)))

@@ -189,7 +189,7 @@ def test_the_moderation_pages_are_below_web_too(service: Served) -> None:
     """A proxy may forward /web alone, so no link there leads out of it."""
     employ(service)
     page = "/web/moderation"
-    while (shown := service.get(page)).status == 303:
+    while (shown := service.ask("GET", page, sec_fetch_site="none")).status == 303:
         page = urljoin(page, dict(shown.headers)["Location"])
         assert page.startswith("/web/moderation/")
     assert (shown.status, page.partition("?")[0]) == (200, "/web/moderation/sign-in")

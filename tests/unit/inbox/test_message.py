@@ -465,7 +465,7 @@ def test_no_html_takes_long_or_much_memory(around: str) -> None:
             body = around.replace("{}", (part * count)[:230_000]).encode()
             raw = with_body(body, Content_Type="text/html; charset=utf-8")
             took, _ = timed(partial(PARSER.read, raw))
-            assert took < 500, (part, count)
+            assert took < 2_000, (part, count)
     lines = ("<blockquote>" * 2_000 + "<pre>" + "x\n" * 9_000).encode()
     tracemalloc.start()
     assert PARSER.read(with_body(lines, Content_Type="text/html")).doubt == UNREADABLE

@@ -333,6 +333,8 @@ def test_links_name_the_row_that_another_became_one_with(service: Served, former
     for table in ("subscriber", "follower"):
         consent = "stopped" if former == 7 else "confirmed"
         assert rows(service, f"SELECT consent FROM {table}") == [(consent,)]
+    write(retention.forget, "zoe@reader.example", "Mo", now)
+    assert rows(service, "SELECT * FROM former_id") == []
 
 
 def test_a_mail_that_waits_is_sent_though_its_row_became_one_with_another(service: Served) -> None:
