@@ -267,6 +267,8 @@ def test_a_reader_without_scripts_does_all_the_same(
         press("Thumbs up")
         expect(page.get_by_role("button", name="Thumbs up 1")).to_be_visible()
         press("Report")
+        page.get_by_label("Something else").check()
+        press("Send report")
         expect(page.get_by_role("status")).to_contain_text("A moderator will look")
         page.goto(thread)
         press("Reply to Rosa Weber")

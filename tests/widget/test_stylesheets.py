@@ -144,6 +144,8 @@ def check(page: Page, css: str, scheme: str) -> list[str]:
     page.set_viewport_size({"width": 1280 if is_light else 360, "height": 900})
     page.evaluate("(scheme) => setScheme(scheme)", scheme)
     page.evaluate("(css) => wear(css)", css)
+    # The widget follows the blog's colours in the next frame
+    page.evaluate("new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")
     found: list[str] = page.evaluate("lookAt()")
     return list(dict.fromkeys(found))
 
