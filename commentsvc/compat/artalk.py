@@ -24,6 +24,7 @@ from commentsvc.comments.queries import Thread
 from commentsvc.comments.submission import Author, Email, MessageText, SubmissionFields, Title, Url
 from commentsvc.compat import two_levels
 from commentsvc.compat.common import (
+    NO_SUCH_ID,
     Handlers,
     SiteApi,
     Website,
@@ -48,7 +49,7 @@ from commentsvc.http.messages import (
     Response,
     json_answer,
 )
-from commentsvc.http.operation import HTML, NOTHING, TEXT, Content, Query, handles, json_of
+from commentsvc.http.operation import HTML, NOTHING, Content, Query, handles, json_of
 from commentsvc.http.router import Route
 from commentsvc.model import APPROVED, CLOSED, Comment, site_tag, thread_tag, views_tag
 from commentsvc.settings.schema import Site
@@ -238,7 +239,7 @@ _ERROR: Final = json_of(ArtalkError)
 _REFUSALS: Final = dict.fromkeys((400, 403, 409, 415, 429, 503), _ERROR)
 
 _handles = partial(handles, ignores_unknown=True, errors=_REFUSALS)
-_votes = partial(_handles, "POST", answer=ArtalkVotes)
+_votes = partial(_handles, "POST", answer={200: json_of(ArtalkVotes), **NO_SUCH_ID})
 _lists = partial(_handles, "GET", cached=True, without_effect=("site_name",))
 _decode = msgspec.json.Decoder(ArtalkSubmission).decode
 _decode_view = msgspec.json.Decoder(ArtalkView).decode
@@ -312,18 +313,19 @@ class ArtalkApi(SiteApi):
         """The notifications of an author: none (Artalk)."""
         return json_answer(ArtalkNotifications(), ANY_ORIGIN)
 
-    @_handles("GET", "/artalk/sidebar/", HTML, errors=())
+    @_handles("GET", "/artalk/sidebar/", HTML, errors={400: _ERROR})
     def sidebar(self, query: ArtalkSidebarQuery) -> Response:
         """What the client shows for notifications: how to get mails instead (Artalk)."""
+        page = self._locate(query.pageKey)
         html = "<!doctype html><title></title>"
         if self._sends_mail:
-            address = urlencode({"url": query.pageKey, "site": self._site.name})
+            address = urlencode({"url": page.url, "site": page.site})
             text = translate(_("Follow the comments by mail"), self._site.language)
             html += f'<a href="../../follow?{escape(address)}" target="_blank">{escape(text)}</a>'
         headers = (("Content-Type", "text/html; charset=utf-8"), NOT_STORED, NO_SNIFFING)
         return Response(200, headers, html.encode())
 
-    @_handles("GET", "/artalk/dist/{path}", {302: NOTHING, 404: TEXT}, errors=())
+    @_handles("GET", "/artalk/dist/{path}", {302: NOTHING, 404: _ERROR}, errors=())
     def file(self, request: Request) -> Response:
         """Redirect to Artalk's own file on the blog."""
         name = request.path.partition("/dist/")[2]

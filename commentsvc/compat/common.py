@@ -40,6 +40,7 @@ from commentsvc.http.messages import (
     NO_SNIFFING,
     NOT_STORED,
     CorsPolicy,
+    Error,
     Headers,
     HttpError,
     Request,
@@ -47,7 +48,7 @@ from commentsvc.http.messages import (
     encode,
     json_answer,
 )
-from commentsvc.http.operation import declared
+from commentsvc.http.operation import declared, json_of
 from commentsvc.http.router import NOTHING_HERE, Handler, HandlerResult, Route, bound
 from commentsvc.model import thread_tag
 from commentsvc.settings.schema import Site
@@ -68,6 +69,9 @@ Website = Annotated[
         },
     ),
 ]
+
+# The router's answer, in our own form, to an id that no comment can have.
+NO_SUCH_ID: Final = {404: json_of(Error)}
 
 _begins_with_host = re.compile(rf"{_HOST}(?:[:/?#]|$)").match
 

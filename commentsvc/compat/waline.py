@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from commentsvc.api.parameters import PageUrl
+from commentsvc.api.parameters import PageOrSite, PageUrl
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.comments import queries
 from commentsvc.comments.queries import Thread
@@ -34,6 +34,7 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.compat import two_levels
 from commentsvc.compat.common import (
+    NO_SUCH_ID,
     Handlers,
     SiteApi,
     Website,
@@ -114,7 +115,7 @@ class WalineNumbersQuery(Query, frozen=True):
 class WalineFeedQuery(Query, frozen=True):
     """Which comments a feed has; without a path those of the site."""
 
-    path: Annotated[str, Meta(description="A page.")] = ""
+    path: PageOrSite = ""
 
 
 class WalineEvent(msgspec.Struct, frozen=True, gc=False):
@@ -303,7 +304,7 @@ class WalineApi(SiteApi):
         root = tops.get(comment.parent_id or 0)
         return json_answer(WalineAnswer(self._comments.reply(comment, root)), *cors)
 
-    @_handles("PUT", "/waline/api/comment/{id}", _ANSWER, body=WalineChange)
+    @_handles("PUT", "/waline/api/comment/{id}", {200: _ANSWER, **NO_SUCH_ID}, body=WalineChange)
     async def like(self, request: Request) -> Response:
         """Vote for a comment, or withdraw the vote (Waline).
 

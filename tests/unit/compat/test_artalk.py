@@ -166,7 +166,7 @@ def test_in_place_of_notifications_there_are_mails_where_there_is_mail(tmp_path:
     settings = replace(FOREIGN, mail=replace(FOREIGN.mail, host="mail.example"))
     with served(tmp_path, settings) as service:
         shown = service.get("/artalk/sidebar/?pageKey=/p/%22%3E&user=any").body.decode()
-    assert '<a href="../../follow?url=%2Fp%2F%22%3E&amp;site=blog" target="_blank">' in shown
+    assert '<a href="../../follow?url=%2Fp%2F%2522%253E&amp;site=blog" target="_blank">' in shown
 
 
 def test_votes_are_of_networks(service: Served) -> None:
