@@ -40,7 +40,6 @@ from commentsvc.http.messages import (
     NO_SNIFFING,
     NOT_STORED,
     CorsPolicy,
-    Error,
     Headers,
     HttpError,
     Request,
@@ -48,7 +47,7 @@ from commentsvc.http.messages import (
     encode,
     json_answer,
 )
-from commentsvc.http.operation import declared, json_of
+from commentsvc.http.operation import Content, declared
 from commentsvc.http.router import NOTHING_HERE, Handler, HandlerResult, Route, bound
 from commentsvc.model import thread_tag
 from commentsvc.settings.schema import Site
@@ -70,8 +69,8 @@ Website = Annotated[
     ),
 ]
 
-# The router's answer, in our own form, to an id that no comment can have.
-NO_SUCH_ID: Final = {404: json_of(Error)}
+# The client's form, or our own, in which the router answers to an id that no comment can have.
+NO_SUCH_ID: Final = {404: Content(JSON)}
 
 _begins_with_host = re.compile(rf"{_HOST}(?:[:/?#]|$)").match
 

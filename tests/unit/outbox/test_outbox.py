@@ -198,7 +198,7 @@ def test_a_backlog_tells_how_much_waits_and_since_when(database: Database) -> No
     [
         (outbox.find_due, ("mail", NOW, 9), "outbox_by_due"),
         (outbox.close_due, (NOW,), "outbox_open"),
-        (outbox.find_mailed, ("mail", "", NOW, 1), "outbox_done"),
+        (outbox.find_mailed, ("mail", "", "submitted", NOW, 1), "outbox_done"),
         (outbox.done_before("sent", NOW), (), "outbox_done"),
         (outbox.count_waiting, (), "COVERING INDEX outbox_by_due"),
         (outbox.count_failed, (), "COVERING INDEX outbox_done"),
