@@ -8,7 +8,8 @@ import pytest
 from commentsvc.api.static_files import LEAN, lean
 from tests.e2e.program import ROOT
 
-FILES = [path for path in (ROOT / "static").rglob("*") if path.suffix in LEAN]
+WIDGET = ROOT / "static"
+FILES = [path for path in WIDGET.rglob("*") if path.suffix in LEAN]
 # Ends of patterns and strings, which may contain what looks like a comment; and comments
 LITERAL = re.compile(
     r"""\[(?:[^\]\\\n]|\\.)*\]/|`(?:[^`\\]|\\.)*`|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|/\*.*?\*/|//[^\n]*""",
