@@ -75,7 +75,7 @@ COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
 # The parts that are a number, with its plural forms: how often a page was viewed, new comments.
 NUMBERS: Final = {"views", "fresh"}
-# The digits of languages that have others than 0 to 9 (CLDR; about Arabic, Babel's versions differ).
+# The digits of languages that have others than 0 to 9 (CLDR; Babel's versions differ on Arabic).
 DIGITS: Final = {"bn": "০১২৩৪৫৬৭৮৯", "fa": "۰۱۲۳۴۵۶۷۸۹"}
 # The plural form of a number depends on the number up to this, and on its last two digits above.
 PERIOD: Final = 100
