@@ -36,6 +36,7 @@ from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
 from commentsvc.util import timestamps
 from commentsvc.util.clock import SYSTEM_CLOCK
+from commentsvc.util.text import shortened
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -246,7 +247,7 @@ def as_row(entry: Entry) -> tuple[Cell, ...]:
     """Return a comment as a row of ROW: its page, author and first line, among others."""
     comment = entry.comment
     first = next((line for line in comment.source.splitlines() if line.strip()), "").strip()
-    short = first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"
+    short = shortened(first, LINE_LENGTH)
     page = f"{entry.site}:{entry.url}"
     return comment.id, comment.status, Moment(comment.created_at), page, comment.author, short
 

@@ -52,11 +52,11 @@ def lines(settings: Settings, data: Path, address: str, *, has_blog: bool) -> It
         if not settings.server.proxy_protocol:
             yield f"Before the proxy is ready, run `{tunnel}` on your own computer, and open there:"
             yield f"  {local}{page}"
-    elif is_near:
-        yield f"  {local}{page}"
+        return
+    yield f"  {local}{page}"
+    if is_near:
         yield f"If this machine has no browser, run `{tunnel}` on your own computer first."
     else:
-        yield f"  {local}{page}"
         yield f"It needs `{tunnel}` on your own computer first, or the proxy's https:// address."
 
 

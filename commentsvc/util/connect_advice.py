@@ -4,7 +4,7 @@ import socket
 import ssl
 from typing import Final
 
-from commentsvc.util.tls import ENDED
+from commentsvc.util.tls import ENDED, causes
 
 # The most particular errors first.
 _ADVICE: Final[tuple[tuple[type[Exception], str], ...]] = (
@@ -25,14 +25,10 @@ def advice(error: BaseException, section: str) -> str:
 
     What a library raises is looked at with its causes.
     """
-    causes: list[BaseException] = []
-    seen: BaseException | None = error
-    while seen is not None:
-        causes.append(seen)
-        seen = seen.__cause__ or seen.__context__
-    if any(getattr(cause, "verify_code", 0) == ENDED for cause in causes):
+    found = tuple(causes(error))
+    if any(getattr(cause, "verify_code", 0) == ENDED for cause in found):
         return ""  # only the server's operator can help
     for kind, text in _ADVICE:
-        if any(isinstance(cause, kind) for cause in causes):
+        if any(isinstance(cause, kind) for cause in found):
             return f" {text.format(section)}"
     return ""

@@ -1,6 +1,7 @@
 """TLS for connections to other servers: whose certificates are trusted."""
 
 import ssl
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -18,14 +19,22 @@ def client_context(ca_file: str = "") -> ssl.SSLContext:
     return ssl.create_default_context(cafile=ca_file) if ca_file else _usual()
 
 
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, and what led to it; at most CAUSES errors."""
+    for _ in range(CAUSES):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def certificate_fault(error: BaseException | None) -> str:
     """Return what is wrong with a server's certificate, if `error` or its cause says so, or ""."""
-    for _ in range(CAUSES):
-        if isinstance(error, ssl.SSLCertVerificationError):
-            if error.verify_code == ENDED:
+    for cause in causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            if cause.verify_code == ENDED:
                 return "its certificate has ended: it must be renewed there"
-            return f"its certificate is not valid: {error.verify_message}"
-        error = error and (error.__cause__ or error.__context__)
+            return f"its certificate is not valid: {cause.verify_message}"
     return ""
 
 
