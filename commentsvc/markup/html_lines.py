@@ -7,6 +7,7 @@ from those that only begin a paragraph.
 """
 
 import re
+from functools import cache
 from typing import Final
 
 _DEPTH: Final = 20  # open elements in which the one that an end tag ends is looked for
@@ -34,13 +35,18 @@ _EDGE: Final = re.compile(r"\A(?:\s*<br\s*/?>)+|(?:<br\s*/?>\s*)+\Z", re.IGNOREC
 _UNLINKED: Final = re.compile(r"<(/?)(?:a|code|pre|script|style)\b", re.IGNORECASE).match
 _ENTITY: Final = r"&(?:quot|lt|gt|nbsp|#0*3[49]|#x2[27]);"
 _LETTER: Final = rf"(?:(?!{_ENTITY})[\w#%~/@\[\]*(+=&$\x80-\U0010ffff-])"
-_LINK: Final = re.compile(
-    rf"(?<![^\s(<>.,;:!?])(https?://{_LETTER}+(?:[').,;:!?]{_LETTER}+)*\)?)"
-    rf"|(?<![^\s>])(www\.{_LETTER}+(?:[.,;:?]{_LETTER}+)*)"
-    r"|(?<![^\s>])([\w.+-]++@(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9]{2,})",
-    re.IGNORECASE,
-)
 _BARE: Final = re.compile(r"&(?!#?\w+;)")
+
+
+@cache
+def _links() -> re.Pattern[str]:
+    """Return the pattern of links. It is compiled at its first use: no start waits 20 ms for it."""
+    return re.compile(
+        rf"(?<![^\s(<>.,;:!?])(https?://{_LETTER}+(?:[').,;:!?]{_LETTER}+)*\)?)"
+        rf"|(?<![^\s>])(www\.{_LETTER}+(?:[.,;:?]{_LETTER}+)*)"
+        r"|(?<![^\s>])([\w.+-]++@(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9]{2,})",
+        re.IGNORECASE,
+    )
 
 
 def has_blocks(text: str) -> bool:
@@ -88,7 +94,7 @@ def linked(text: str) -> str:
     parts, depth = _TAG.split(text), 0
     for number, part in enumerate(parts):
         if number % 2 == 0:
-            parts[number] = part if depth else _LINK.sub(_link, part)
+            parts[number] = part if depth else _links().sub(_link, part)
         elif tag := _UNLINKED(part):
             depth = max(depth + (-1 if tag[1] else 1), 0)
     return "".join(parts)

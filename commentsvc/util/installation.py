@@ -3,7 +3,6 @@
 import shlex
 import subprocess
 import sys
-from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,8 @@ BUILD: Final = "docker build --build-arg LOCK=full -t commentsvc ."
 
 def version() -> str:
     """Return the version of this installation, or of the commit if it is a checkout."""
+    from importlib.metadata import version as installed_version  # only for this, and not small
+
     script = Path(__file__).parents[2] / "config/version.sh"
     if not script.exists():
         return installed_version("commentsvc")

@@ -39,6 +39,7 @@ LATE = (
     "fido2",
     "httpx2",
     "idna",
+    "importlib.metadata",
     "jinja2",
     "nacl",
     "playhouse",
