@@ -14,7 +14,14 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Headers, HttpError, Response
+from commentsvc.http.messages import (
+    HTML_UTF8,
+    NO_SNIFFING,
+    NOT_STORED,
+    Headers,
+    HttpError,
+    Response,
+)
 from commentsvc.markup import image_names
 from commentsvc.model import Comment
 from commentsvc.spam import reasons
@@ -24,7 +31,7 @@ from commentsvc.util.templates import Templates
 from commentsvc.util.text import whole_number
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
-HTML: Final = ("Content-Type", "text/html; charset=utf-8")
+HTML: Final = ("Content-Type", HTML_UTF8)
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self';"
     " base-uri 'none'; frame-ancestors 'none'"

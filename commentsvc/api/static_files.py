@@ -18,6 +18,7 @@ from commentsvc.http.compression import compressed
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     EMBEDDABLE,
+    HTML_UTF8,
     JSON,
     NO_SNIFFING,
     NOT_STORED,
@@ -39,7 +40,7 @@ TEMPLATES: Final = Templates("")
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".gif": "image/gif",
-    ".html": "text/html; charset=utf-8",
+    ".html": HTML_UTF8,
     ".ico": "image/x-icon",
     ".jpeg": "image/jpeg",
     ".jpg": "image/jpeg",

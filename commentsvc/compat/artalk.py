@@ -42,6 +42,7 @@ from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import (
     ANY_ORIGIN,
     EMBEDDABLE,
+    HTML_UTF8,
     NO_SNIFFING,
     NOT_STORED,
     HttpError,
@@ -322,7 +323,7 @@ class ArtalkApi(SiteApi):
             address = urlencode({"url": page.url, "site": page.site})
             text = translate(_("Follow the comments by mail"), self._site.language)
             html += f'<a href="../../follow?{escape(address)}" target="_blank">{escape(text)}</a>'
-        headers = (("Content-Type", "text/html; charset=utf-8"), NOT_STORED, NO_SNIFFING)
+        headers = (("Content-Type", HTML_UTF8), NOT_STORED, NO_SNIFFING)
         return Response(200, headers, html.encode())
 
     @_handles("GET", "/artalk/dist/{path}", {302: NOTHING, 404: _ERROR}, errors=())

@@ -166,7 +166,7 @@ def core_options(
         "hsts": settings.hsts,
         "refusal_type": messages.JSON,
         "refusals": bodies,
-        "refusal_page_type": messages.HTML,
+        "refusal_page_type": messages.HTML_UTF8,
         "refusal_pages": pages.made_before(bodies) if pages else {},
     }
 

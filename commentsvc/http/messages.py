@@ -44,7 +44,7 @@ REFUSED_ORIGINS = 100  # that are logged, once each, so that strangers cannot fi
 NUMBER = r"(?<=/)[0-9]{1,18}(?=/|$)"
 
 JSON = "application/json"
-HTML = "text/html; charset=utf-8"
+HTML_UTF8 = "text/html; charset=utf-8"
 NOT_STORED = ("Cache-Control", "no-store")
 NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
 ANY_ORIGIN = ("Access-Control-Allow-Origin", "*")

@@ -53,6 +53,7 @@ from commentsvc.context import ServiceContext
 from commentsvc.feedback import reactions
 from commentsvc.http.messages import (
     ANY_ORIGIN,
+    HTML_UTF8,
     NO_SNIFFING,
     NOT_STORED,
     HttpError,
@@ -92,7 +93,7 @@ KNOWN = (
 )
 
 WRONG_BASE = "This must be the public address of the service: see server.public_url."
-HTML = ("Content-Type", "text/html; charset=utf-8")
+HTML = ("Content-Type", HTML_UTF8)
 POLICY = (
     "Content-Security-Policy",
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none';"

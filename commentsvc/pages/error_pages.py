@@ -12,7 +12,15 @@ from html import escape
 from typing import Final
 
 from commentsvc.comments.page_urls import Blog, Sites
-from commentsvc.http.messages import HTML, NO_SNIFFING, Headers, HttpError, Request, Response, first
+from commentsvc.http.messages import (
+    HTML_UTF8,
+    NO_SNIFFING,
+    Headers,
+    HttpError,
+    Request,
+    Response,
+    first,
+)
 from commentsvc.util.i18n import Language, find_language, said_duration, translate
 from commentsvc.util.i18n import gettext as _
 
@@ -85,7 +93,7 @@ class ErrorPages:
         self._sites = sites
         digest = b64encode(sha256(STYLE.encode()).digest()).decode()
         self._headers = (
-            ("Content-Type", HTML),
+            ("Content-Type", HTML_UTF8),
             NO_SNIFFING,
             (
                 "Content-Security-Policy",

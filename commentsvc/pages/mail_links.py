@@ -20,7 +20,15 @@ from commentsvc.comments.page_urls import Blog, Sites
 from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot, Transaction
-from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, HttpError, Request, Response, first
+from commentsvc.http.messages import (
+    HTML_UTF8,
+    NO_SNIFFING,
+    NOT_STORED,
+    HttpError,
+    Request,
+    Response,
+    first,
+)
 from commentsvc.http.operation import HTML, form_of, handles
 from commentsvc.http.router import Handler
 from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fragment
@@ -42,7 +50,7 @@ LINK: Final = "link"  # the code of errors of links
 FOR_MODERATORS: Final = ("/mail/comment", "/mail/answer")
 _BLOGS: Final = ContextVar[list[Blog]]("blogs")
 HEADERS = (
-    ("Content-Type", "text/html; charset=utf-8"),
+    ("Content-Type", HTML_UTF8),
     NOT_STORED,
     NO_SNIFFING,
     (

@@ -32,6 +32,7 @@ from commentsvc.auth.signed_links import LinkError, LinkExpired, SignedLinks
 from commentsvc.comments.submission import KEY, avatar, is_email, is_key
 from commentsvc.context import ServiceContext
 from commentsvc.http.messages import (
+    HTML_UTF8,
     NO_SNIFFING,
     NOT_STORED,
     HttpError,
@@ -396,7 +397,7 @@ def _shown(status: int, **values: Any) -> Response:  # Any: what the template sh
 
 # Without Cross-Origin-Opener-Policy, since the last page talks to the window that opened it.
 HEADERS: Final = (
-    ("Content-Type", "text/html; charset=utf-8"),
+    ("Content-Type", HTML_UTF8),
     NOT_STORED,
     NO_SNIFFING,
     (

@@ -39,7 +39,6 @@ LATE = (
     "fido2",
     "httpx2",
     "idna",
-    "importlib.metadata",
     "jinja2",
     "nacl",
     "playhouse",
