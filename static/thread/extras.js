@@ -4,8 +4,8 @@ import { storage } from "../common.js";
 import { linkHere } from "../rich.js";
 
 /**
- * Let the owner's badge have the colour of links; show likes, links to the moderation pages, and buttons for texts that are `cut` since they are
- * long; mend links on a page with a base address.
+ * Let the owner's badge have the colour of links; show likes, links to the moderation pages, and
+ * buttons for texts that are `cut` since they are long; mend links on a page with a base address.
  */
 export function showExtras(thread, cut) {
   const { likes, reposts } = thread.page;

@@ -10,8 +10,8 @@ export async function announce(thread, count) {
   const button = thread.host.querySelector(".commentsvc-thread > .commentsvc-button");
   const isOffered = button.hidden || button.textContent == offered.get(thread);
   if (thread.hasEnded || count <= thread.page.count || !isOffered) return;
-  thread.messages.fresh = countText(forms, count - thread.page.count);
-  offered.set(thread, thread.messages.fresh);
-  thread.offer("fresh");
-  thread.status.textContent = thread.messages.fresh;
+  const text = countText(forms, count - thread.page.count);
+  offered.set(thread, text);
+  thread.offer("more");
+  button.textContent = thread.status.textContent = text;
 }
