@@ -25,6 +25,8 @@ MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEAD: Final = 65_536  # bytes that are read to recognise a file
 # A backup of Remark42: its site and the day. One by hand is called `userbackup`.
 _BACKUP: Final = re.compile(r"(?:user)?backup-(.+)-(\d{8})\.gz").fullmatch
+# What it has beside them: the database that it makes them of, and pictures.
+_BESIDE: Final = re.compile(r"remark\.db|.+\.image").fullmatch
 _GZIP: Final = b"\x1f\x8b"  # the first bytes of a gzip file
 _ERRORS: Final = (OSError, EOFError, zlib.error, zipfile.BadZipFile)
 
@@ -166,7 +168,7 @@ def sources(paths: list[Path]) -> list[SourceFile]:
             ]
             found += [
                 SourceFile(each, relative=each.relative_to(path).as_posix())
-                for each in _newest_backups(files) or files
+                for each in _without_older_backups(files)
             ]
         elif path.is_file() and zipfile.is_zipfile(path) and not _is_database(path):
             found += _members(path)
@@ -177,13 +179,15 @@ def sources(paths: list[Path]) -> list[SourceFile]:
     return found
 
 
-def _newest_backups(files: list[Path]) -> list[Path]:
-    """Return the newest backup of each site of Remark42, which has all that the others have.
+def _without_older_backups(files: list[Path]) -> list[Path]:
+    """Return the files but the older backups of each site of Remark42, and what is beside them.
 
-    They lie in a folder beside the database and pictures.
+    The newest has all that the others have.
     """
-    dated = [(match[1], match[2], each) for each in files if (match := _BACKUP(each.name))]
-    return list({site: each for site, _, each in sorted(dated)}.values())
+    dated = sorted((match[1], match[2], each) for each in files if (match := _BACKUP(each.name)))
+    newest = {site: each for site, _, each in dated}.values()
+    older = {each for _, _, each in dated} - {*newest}
+    return [each for each in files if each not in older and not (dated and _BESIDE(each.name))]
 
 
 def _is_database(path: Path) -> bool:

@@ -492,6 +492,12 @@ def test_of_the_folder_of_remark42_the_newest_backup_of_each_site_is_read(tmp_pa
     assert "backup-blog-20240101" not in authors
 
 
+def test_a_backup_of_remark42_hides_no_file_of_another_kind(tmp_path: Path) -> None:
+    (tmp_path / "backup-old-20240101.gz").write_bytes(gzip.compress(REMARK42.encode()))
+    (tmp_path / "other.json").write_text(COMMENTO)
+    assert {each.name for each in sources([tmp_path])} == {"backup-old-20240101.gz", "other.json"}
+
+
 @pytest.mark.parametrize("chosen", ["auto", "remark42"])
 def test_the_database_of_remark42_leads_to_its_backup(tmp_path: Path, chosen: str) -> None:
     (path := tmp_path / "remark.db").write_bytes(bytes(16) + b"\xed\xda\x0c\xed\x02" + bytes(4_000))
