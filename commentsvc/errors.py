@@ -120,7 +120,9 @@ class TooManyVotes(CommentsError):
     """The network has reached the limit of votes on this comment."""
 
     def __init__(self) -> None:
-        super().__init__(_("your network has voted on this comment many times"))
+        super().__init__(
+            _("your network has already voted on this comment, or it was written there")
+        )
 
 
 class ImagesFull(CommentsError):

@@ -39,7 +39,9 @@ def thread(service: Served) -> str:
 
 def test_a_network_votes_once_for_a_comment_of_others(service: Served) -> None:
     service.submit("Hello")
-    assert act(service, "up").status == 409, "it is its own"
+    own = act(service, "up")
+    assert own.status == 409, "it is its own"
+    assert "schon abgestimmt, oder er wurde dort geschrieben" in own.body.decode()
     service.purged.clear()
     answer = act(service, "down", peer="198.51.100.1")
     location = "thread?url=%2Fp%2F&view=page&site=blog&lang=de#commentsvc-1"
