@@ -16,6 +16,7 @@ from commentsvc.http.messages import JSON, Error, Response, encode
 from commentsvc.http.operation import Content, Operation, declared, handles, json_of
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings, Site
+from commentsvc.util.installation import version
 
 Json = dict[str, Any]  # Any: part of a JSON document as the OpenAPI standard defines it
 
@@ -81,8 +82,6 @@ class ApiDescription:
 
 def document(settings: Settings, operations: Iterable[Operation[Any]]) -> Json:
     """Return the OpenAPI 3.1 document of those `operations` that are public."""
-    from importlib.metadata import version  # only for this, and not small
-
     public = [operation for operation in operations if not operation.for_moderators]
     kinds = [Error, *(each.type for each in _contents(public) if each.type is not None)]
     kinds += [operation.path_type for operation in public]
@@ -100,7 +99,7 @@ def document(settings: Settings, operations: Iterable[Operation[Any]]) -> Json:
         "openapi": "3.1.0",
         "info": {
             "title": "commentsvc",
-            "version": version("commentsvc"),
+            "version": version(),
             "description": DESCRIPTION,
             "license": {"name": "MIT", "identifier": "MIT"},
         },

@@ -15,7 +15,7 @@ cp -R static/form static/pictures static/reader static/themes static/thread "$co
 sed -e 's/^const {$/import {/' -e 's/^} = await shared;$/} from ".\/common.js";/' \
   -e '/^const shared = import/d' static/comments.js >"$content/comments.js"
 cp config/npm/README.md LICENSE "$content"
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)
+version=$(sh config/version.sh npm)
 sed "s/^  \"name\".*/&\n  \"version\": \"$version\",/" config/npm/package.json >"$content/package.json"
 sh config/typescript/tsc.sh --noEmit false --declaration --emitDeclarationOnly --declarationDir "$content"
 npm pack "$content" --silent --pack-destination "$1"

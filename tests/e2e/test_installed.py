@@ -105,6 +105,9 @@ def test_a_package_of_a_later_commit_has_a_later_version(tmp_path: Path) -> None
     assert [*map(Version, found)] == sorted({*map(Version, found)})
     commits = run("git", "rev-parse", "--short=8", "HEAD")
     assert found[3].endswith(f"+g{commits}")
+    assert run("sh", "config/version.sh", "npm") == f"0.1.0+post.1.g{commits}"
+    run("git", "tag", "--delete", "v0.1.0")
+    assert run("sh", "config/version.sh", "npm") == f"0.1.0-dev.3+g{commits}"
 
 
 def test_the_manuals_lines_install_and_serve_without_a_compiler(

@@ -11,6 +11,7 @@ from commentsvc.comments.submission import SubmissionFields
 from commentsvc.compat import artalk, waline
 from commentsvc.compat.isso import routes as isso
 from commentsvc.settings.schema import Site
+from commentsvc.util.installation import version
 from docs.generate import MODERATORS, PARTS, operations
 from tests.unit.app_fixture import SETTINGS, Served, data
 
@@ -164,3 +165,7 @@ def test_the_pattern_of_urls_is_what_the_service_takes(
     assert bool(re.search(pattern.replace("$", r"\Z"), url)) is is_good
     answer = service.get(f"/api/comments?url={quote(url, safe='')}")
     assert (answer.status == 200) is is_good
+
+
+def test_the_document_has_the_version_that_the_command_prints(served: Json) -> None:
+    assert served["info"]["version"] == version()
