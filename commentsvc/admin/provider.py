@@ -24,7 +24,6 @@ from commentsvc.http.messages import HttpError, Request, Response, TrustedProxie
 from commentsvc.moderation.permissions import Permission
 from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.installation import how_to_install
 from commentsvc.util.timestamps import MINUTE_MS
 
 _log = logging.getLogger(__name__)
@@ -53,8 +52,6 @@ class ProviderPages:
         )
         self._limiter = context.authentication.limiter
         self._name = oidc.provider_name(settings.oidc)
-        if settings.oidc.issuer and not self._name:
-            _log.warning("oidc.issuer is set, which needs: %s", how_to_install("oidc"))
 
     @get("/provider", Permission.ANYBODY)
     async def go(self, context: RequestContext) -> Response:

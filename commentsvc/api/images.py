@@ -40,7 +40,6 @@ from commentsvc.model import thread_tag
 from commentsvc.spam.pending_limit import NETWORK_FULL
 from commentsvc.util.client_network import NetworkHashes, network_of, wide_network
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.installation import how_to_install
 from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.text import one_line
 
@@ -106,15 +105,8 @@ class CommentImages:
         )
         self._lane = asyncio.Semaphore(AT_ONCE)
         self._waiting = 0
-        if any(site.images for site in settings.sites):
-            if not settings.server.public_url:
-                _log.warning("`images` of a [[site]] is set, which needs server.public_url")
-            if not is_installed():
-                _log.warning(
-                    "`images` of a [[site]] is set, which needs: %s", how_to_install(EXTRA)
-                )
-            elif not is_confined():
-                _log.warning("pictures: %s", UNCONFINED)
+        if any(site.images for site in settings.sites) and is_installed() and not is_confined():
+            _log.warning("pictures: %s", UNCONFINED)
 
     @handles(
         "POST",

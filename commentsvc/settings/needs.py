@@ -6,12 +6,12 @@
 import os
 import shutil
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 from commentsvc.settings.data_dir import describe
-from commentsvc.settings.schema import Settings
+from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.installation import how_to_install
 from commentsvc.util.tls import client_context
 
@@ -47,6 +47,8 @@ def missing(settings: Settings) -> Iterator[str]:
     """Yield a line for each part of the service that cannot work, though the server starts."""
     yield from _passwords(settings)
     yield from _packages(settings)
+    if not settings.server.public_url:
+        yield from _of_public_url(settings.sites)
     if settings.backup.directory:
         path = Path(settings.backup.directory)
         if reason := _not_writable(path):
@@ -66,6 +68,15 @@ def missing(settings: Settings) -> Iterator[str]:
                 f"inbox.token_command runs {program}, but there is no such program. Install it, or"
                 " write its whole path."
             )
+
+
+def _of_public_url(sites: Iterable[Site]) -> Iterator[str]:
+    for name, is_used, reason in (
+        ("images", any(site.images for site in sites), "the addresses of pictures begin with it"),
+        ("sign_in", any(site.sign_in for site in sites), "readers sign in there"),
+    ):
+        if is_used:
+            yield f"site.{name} is set, but server.public_url is not: {reason}. Set it too."
 
 
 def _not_writable(path: Path) -> str:

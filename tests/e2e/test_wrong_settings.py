@@ -151,10 +151,8 @@ def test_a_file_that_is_not_there_or_a_folder_is_one_sentence(
     )
 
 
-MAIL = (
-    '[server]\npublic_url = "https://c.example"\n'
-    '[mail]\nhost = "smtp.example"\nsender = "a@b.example"\n'
-)
+PUBLIC = '[server]\npublic_url = "https://c.example"\n'
+MAIL = f'{PUBLIC}[mail]\nhost = "smtp.example"\nsender = "a@b.example"\n'
 AUTHORITIES = (
     "Name a file with certificates in PEM, or remove the setting to trust the usual authorities."
 )
@@ -174,7 +172,11 @@ ABSENT = {
         "inbox.token_command runs no-such-program, but there is no such program. Install it, or"
         " write its whole path."
     ),
-    "[[site]]\nimages = true": f"site.images is set, which needs: {how_to_install('images')}",
+    "[[site]]\nimages = true\n"
+    + PUBLIC: f"site.images is set, which needs: {how_to_install('images')}",
+    '[[site]]\nsign_in = ["mail"]': (
+        "site.sign_in is set, but server.public_url is not: readers sign in there. Set it too."
+    ),
     '[oidc]\nissuer = "https://id.example"': (
         f"oidc.issuer is set, which needs: {how_to_install('oidc')}"
     ),
