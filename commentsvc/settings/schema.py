@@ -205,7 +205,7 @@ class PrivacySettings(Struct, frozen=True, kw_only=True):
 
 
 class MailSettings(Struct, frozen=True, kw_only=True):
-    """The SMTP server for our mails, and who gets them; without a `host` no mail is sent."""
+    """The SMTP server for our mails, and who gets them."""
 
     host: Annotated[str, HOST] = ""
     port: Annotated[int, whole(1, 65_535)] = 587
@@ -226,7 +226,7 @@ class MailSettings(Struct, frozen=True, kw_only=True):
 
 
 class InboxSettings(Struct, frozen=True, kw_only=True):
-    """The mailbox for answers to our mails; without an `address` mails cannot be answered."""
+    """The mailbox for answers to our mails."""
 
     address: Annotated[str, ANSWERED] = ""
     host: Annotated[str, HOST] = ""
@@ -282,7 +282,7 @@ class MentionsSettings(Struct, frozen=True, kw_only=True):
 
 
 class BackupSettings(Struct, frozen=True, kw_only=True):
-    """Scheduled backups; without a `directory` none are made."""
+    """Scheduled backups."""
 
     directory: Annotated[str, PATH] = ""
     every: Annotated[Literal["hourly", "daily", "weekly"], words("hourly", "daily", "weekly")] = (
