@@ -19,6 +19,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import NOTHING, Content, handles
 from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
+from commentsvc.util.i18n import said_duration, translate
 from commentsvc.util.ratelimit import NetworkLimiter
 
 WRONG_SECRETS: Final = "20/hour"  # from one network, at each instance
@@ -67,7 +68,7 @@ class InboxHook:
         """Raise HttpError 401 without the secret, 429 after too many wrong ones."""
         network = network_of(self._proxies.client(request))
         if wait := self._guesses.take(network, self._clock.monotonic_ms()):
-            text = f"These were many wrong secrets. Try again in {wait} s."
+            text = f"These were many wrong secrets. Try again in {translate(said_duration(wait))}."
             raise too_many(text, wait, "too_many_attempts")
         given = request.bearer().encode(errors="surrogatepass")
         if not hmac.compare_digest(given, self._secret.encode()):

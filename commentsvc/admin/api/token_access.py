@@ -44,6 +44,7 @@ from commentsvc.http.router import Route, route
 from commentsvc.moderation import permissions
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.util.client_network import network_of
+from commentsvc.util.i18n import said_duration, translate
 from commentsvc.util.ratelimit import NetworkLimiter
 
 BASE: Final = "/api/moderation"
@@ -151,7 +152,9 @@ class TokenAccess:
         if found is None:
             network = network_of(self._proxies.client(request))
             if wait := self._guesses.take(network, self._clock.monotonic_ms()):
-                text = f"These were many wrong tokens. Try again in {wait} s."
+                text = (
+                    f"These were many wrong tokens. Try again in {translate(said_duration(wait))}."
+                )
                 raise too_many(text, wait, "too_many_attempts")
             raise refuse(401, "token", "This token does not exist, or is revoked.")
         if found.expires_at <= self._clock.now_ms():

@@ -156,6 +156,7 @@ def test_guesses_are_limited_and_good_tokens_are_not(service: Served) -> None:
         service.ask("GET", f"{BASE}/bans", authorization=f"Bearer guess{n}") for n in range(21)
     ]
     assert [each.status for each in wrong] == [401] * 20 + [429]
+    assert data(wrong[20])["error"]["message"].endswith(" Try again in 3 minutes.")
     assert int(dict(wrong[-1].headers)["Retry-After"]) > 0
     assert program.ask("GET", "/bans").status == 200
 
