@@ -8,6 +8,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -283,10 +284,23 @@ def python_files(*folders: Path) -> list[Path]:
 
 
 @cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return the nodes of a module of the package, which many rules look at."""
+    return tuple(ast.walk(ast.parse(path.read_text())))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forgotten_nodes() -> Iterator[None]:
+    """Give their memory back when all rules have looked at them."""
+    yield
+    nodes.cache_clear()
+
+
+@cache
 def imports(path: Path) -> tuple[str, ...]:
     """Return the full names that a module imports, including those for type checkers."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -393,10 +407,10 @@ NAMES_OF_OTHERS = {
 }  # fmt: skip
 
 
-def split_prose(text: str) -> tuple[str, str]:
+def split_prose(path: Path) -> tuple[str, str]:
     """Return the code of a module, and its docstrings and comments."""
-    lines, prose = text.splitlines(), []
-    for node in ast.walk(ast.parse(text)):
+    lines, prose = path.read_text().splitlines(), []
+    for node in nodes(path):
         kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
         if isinstance(node, kinds) and ast.get_docstring(node):
             part = slice(node.body[0].lineno - 1, node.body[0].end_lineno)
@@ -428,7 +442,7 @@ def test_the_folders_of_imports_use_each_other_as_their_readme_says() -> None:
 def test_what_docstrings_and_comments_name_exists() -> None:
     """Names in backquotes with a dot or a capital, and constants; also keys as `spam.max_links`."""
     named = re.compile(r"`([^\W\d]\w*(?:\.\w+)*)(?:\(\))?`|\b([A-Z][A-Z\d]*_[A-Z\d_]*[A-Z\d])\b")
-    modules = {path: split_prose(path.read_text()) for path in python_files(PACKAGE)}
+    modules = {path: split_prose(path) for path in python_files(PACKAGE)}
     settings = set(re.findall(r"\w+", modules[PACKAGE / "settings/schema.py"][0]))
     words: dict[str, set[str]] = {"": set()}  # by package and module; "" is for all of them
     for path, (code, _prose) in modules.items():
@@ -460,7 +474,7 @@ def test_no_group_of_a_pattern_is_possessive_or_atomic() -> None:
     found = [
         f"{path.name}:{node.lineno}"
         for path in python_files(PACKAGE)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
         if possessive.search(character.sub("x", text_of(node.value)))
     ]
@@ -528,7 +542,7 @@ def test_no_page_of_ours_may_be_framed() -> None:
     policies = [
         node.value
         for path in python_files(PACKAGE)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and str(node.value).startswith("default-src ")
     ]
     assert len(policies) > 4
@@ -752,7 +766,7 @@ def test_no_exception_that_is_kept_is_raised() -> None:
     found = [
         f"{relative(path)}:{node.lineno}"
         for path in python_files(PACKAGE)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Raise)
         if (isinstance(node.exc, ast.Name) and node.exc.id.isupper())
         or (isinstance(node.exc, ast.Attribute) and not node.exc.attr[0].isupper())
@@ -764,10 +778,12 @@ def test_no_exception_that_is_kept_is_raised() -> None:
 def test_nothing_is_used_that_came_with_a_later_release_of_python_3_11() -> None:
     """Debian 12 has 3.11.2. mypy only finds what came with 3.12."""
     folders = ("commentsvc", "config", "docs", "loadtest", "po", "tests")
+    later = re.compile("|".join((*LATER_NAMES, *LATER_ARGUMENTS)))
     found = [
         f"{relative(path)}:{node.lineno}"
         for path in python_files(*(ROOT / name for name in folders))
-        for node in ast.walk(ast.parse(path.read_text()))
+        if later.search(text := path.read_text())
+        for node in ast.walk(ast.parse(text))
         if (isinstance(node, ast.Attribute) and node.attr in LATER_NAMES)
         or (
             isinstance(node, ast.Call)
@@ -859,7 +875,7 @@ def test_no_function_is_too_long_to_be_read_at_once() -> None:
     assert not [
         f"{relative(path)}:{node.lineno}: {node.name}"
         for path in python_files(PACKAGE)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if (node.end_lineno or 0) - node.lineno >= 70
     ]
@@ -869,7 +885,7 @@ def test_functions_take_few_parameters() -> None:
     """A function with more parameters needs an object that groups them, as ServiceContext does."""
     found = []
     for path in python_files(PACKAGE):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or is_command(node):
                 continue
             all_of_them = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
@@ -882,7 +898,9 @@ def test_functions_take_few_parameters() -> None:
 def test_a_class_name_occurs_in_one_module_only() -> None:
     modules: dict[str, list[str]] = {}
     for path in python_files(PACKAGE):
-        for node in ast.parse(path.read_text()).body:
+        module = nodes(path)[0]
+        assert isinstance(module, ast.Module)
+        for node in module.body:
             if isinstance(node, ast.ClassDef):
                 modules.setdefault(node.name, []).append(module_of(path))
     assert not {name: found for name, found in modules.items() if len(found) > 1}
@@ -924,7 +942,9 @@ def test_a_database_for_the_tests_of_a_module_is_made_for_each_engine() -> None:
     """A fixture of a module that does not depend on the engine would stay the first one's."""
     faults = []
     for path in python_files(ROOT / "tests/unit"):
-        for node in ast.parse(path.read_text()).body:
+        if "module" not in (text := path.read_text()):
+            continue
+        for node in ast.parse(text).body:
             if isinstance(node, ast.FunctionDef) and any(
                 "scope='module'" in ast.unparse(each) for each in node.decorator_list
             ):

@@ -294,6 +294,9 @@ def unclear(path: Path) -> Iterator[str]:
         for word, (_, folders) in SAID_INSTEAD.items()
         if word not in own and relative.startswith(tuple(f"{each}/" for each in folders))
     ]
+    # Reading the names of Python takes long, and many files have none of these words.
+    if not re.search(rf"(?i)(?:{'|'.join(here)})s?_*\b", path.read_text("utf-8")):
+        return
     for name in {*names_in(path)} - NAMED_BY_OTHERS:
         word = last_word(name)
         for each in here:
