@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from commentsvc import outbox as outbox_queue
 from commentsvc.admin.dashboard import Figures
 from commentsvc.admin.routes import AdminPages, ProgramInterface
 from commentsvc.api.author import AuthorActions
@@ -55,6 +56,10 @@ from commentsvc.db.errors import DatabaseError
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.schema.outbox import WEBMENTIONS
+from commentsvc.delivery import builds, channels
+from commentsvc.delivery.builds import ChangedSites
+from commentsvc.delivery.channel import Channel
+from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.feedback.views import ViewCounter
 from commentsvc.http.bridge import Bridge
 from commentsvc.http.messages import CorsPolicy
@@ -65,11 +70,6 @@ from commentsvc.mentions.endpoint import WebmentionEndpoint
 from commentsvc.moderation import site_names
 from commentsvc.monitoring.conditions import Conditions, Machine
 from commentsvc.monitoring.health import Health
-from commentsvc.outbox import builds, channels
-from commentsvc.outbox import outbox as outbox_queue
-from commentsvc.outbox.builds import ChangedSites
-from commentsvc.outbox.delivery import Channel
-from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
 from commentsvc.pages.embed import Embed
@@ -627,7 +627,7 @@ async def _execute(service: ServiceContext, request: Request) -> CommandResult:
         case ShowSettings():
             return CommandResult(settings=service.settings)
         case TryMail():
-            from commentsvc.outbox.mail_trial import try_mail  # mail may never be used
+            from commentsvc.delivery.mail_trial import try_mail  # mail may never be used
 
             await try_mail(service.settings, request.recipient, service.clock.now_ms())
             return CommandResult()

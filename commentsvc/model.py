@@ -131,6 +131,6 @@ def fragment(comment_id: int) -> str:
 
 
 MODERATORS_TAG: Final = "moderators"  # purged after changes of moderators' names, which are cached
-# The actors of decisions by programs: see `outbox.akismet` and `outbox.classifier`.
+# The actors of decisions by programs: see `delivery.akismet` and `delivery.classifier`.
 AKISMET: Final = "Akismet"
 CLASSIFIER: Final = "the classifier"

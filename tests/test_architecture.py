@@ -27,9 +27,9 @@ STATIC = ROOT / "static"
 # Which packages each package may import: only packages above it in this table, so that imports
 # cannot be circular. A new module needs no entry; its folder decides.
 _DATA = ["model", "errors", "settings", "util", "db"]
-_COMMENTS = [*_DATA, "outbox.outbox", "readers", "markup", "comments"]
+_COMMENTS = [*_DATA, "outbox", "readers", "markup", "comments"]
 _RULES = [*_COMMENTS, "feedback", "spam", "moderation"]
-_SERVICE = [*_RULES, "auth", "backup", "outbox", "http"]
+_SERVICE = [*_RULES, "auth", "backup", "delivery", "http"]
 _HANDLERS = [*_SERVICE, "cluster", "context", "submissions"]
 ALLOWED: dict[str, list[str]] = {
     "model": [],
@@ -37,28 +37,26 @@ ALLOWED: dict[str, list[str]] = {
     "errors": ["util"],
     "settings": ["util"],
     "db": ["model", "settings", "util"],
+    "outbox": _DATA,
     "cluster": _DATA,
     "http": ["settings", "util", "_core"],
-    # Rows of the outbox and the inbox, which a transaction writes with what they are about.
-    "outbox.outbox": _DATA,
-    "inbox.inbox": _DATA,
-    "backup": [*_DATA, "outbox.outbox"],
-    "auth": [*_DATA, "outbox.outbox"],
-    "readers": [*_DATA, "outbox.outbox"],
+    "backup": [*_DATA, "outbox"],
+    "auth": [*_DATA, "outbox"],
+    "readers": [*_DATA, "outbox"],
     "markup": ["model", "util"],
-    "comments": [*_DATA, "outbox.outbox", "readers", "markup"],
-    "feedback": [*_DATA, "outbox.outbox", "comments"],
+    "comments": [*_DATA, "outbox", "readers", "markup"],
+    "feedback": [*_DATA, "outbox", "comments"],
     "context": [*_DATA, "comments"],
     "spam": [*_DATA, "readers", "markup", "comments"],
     "moderation": [*_COMMENTS, "feedback", "spam"],
     "submissions": [*_RULES, "auth", "context"],
-    "inbox": [*_RULES, "inbox.inbox", "auth", "http", "context", "submissions"],
+    "inbox": [*_RULES, "auth", "http", "context", "submissions"],
     "exports": [*_DATA, "markup", "comments", "feedback"],
     "imports": [*_RULES, "exports"],
-    "outbox": [*_RULES, "auth"],
-    "mentions": [*_RULES, "auth", "http", "context", "submissions", "imports", "outbox"],
+    "delivery": [*_RULES, "auth"],
+    "mentions": [*_RULES, "auth", "http", "context", "submissions", "imports", "delivery"],
     "api": _HANDLERS,
-    "runtime": [*_SERVICE, "inbox.inbox", "imports"],
+    "runtime": [*_SERVICE, "inbox", "imports"],
     "compat": [*_HANDLERS, "api"],
     "pages": [*_HANDLERS, "api"],
     "monitoring": [*_HANDLERS, "api"],
@@ -78,9 +76,6 @@ ALLOWED: dict[str, list[str]] = {
     "__main__": ["cli"],
 }
 
-# The modules with a line of their own in the table.
-ROWS = tuple(name for name in ALLOWED if "." in name)
-
 # The only modules that may import these, under whatever name.
 ONLY_IMPORTERS: dict[str, frozenset[str]] = {
     "commentsvc._core": frozenset({"http.bridge"}),
@@ -88,8 +83,8 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 # `backup.postgresql_dump` passes it on to pg_dump, with the password.
 # Who sends requests to addresses of the settings, to addresses of strangers, or to both.
 SETTINGS_CLIENTS = frozenset({
-    "admin.provider", "api.avatars", "auth.oidc", "imports.importer", "outbox.akismet",
-    "outbox.builds", "outbox.classifier", "outbox.webhooks", "imports.sources.blog_pages",
+    "admin.provider", "api.avatars", "auth.oidc", "imports.importer", "delivery.akismet",
+    "delivery.builds", "delivery.classifier", "delivery.webhooks", "imports.sources.blog_pages",
     "mentions.page_posts", "mentions.polite_client", "mentions.poller", "pages.reader_sign_in",
 })  # fmt: skip
 STRANGER_CLIENTS = frozenset(
@@ -117,7 +112,7 @@ OWN_POOLS = {
 OUTGOING = {"httpx2", "httpx", "aiohttp", "requests", "smtplib", "imaplib", "aiosmtplib"}
 # Who connects without these clients: to servers of the settings, and to our own sockets.
 CONNECTS = frozenset({
-    "cli.client", "cli.doctor.remote", "cli.doctor.local", "outbox.smtp", "inbox.imap",
+    "cli.client", "cli.doctor.remote", "cli.doctor.local", "delivery.smtp", "inbox.imap",
     "http.listening", "runtime.control", "util.connect", "util.http_client",
 })  # fmt: skip
 ENVIRONMENT_READERS = frozenset({"settings.loader", "runtime.systemd", "backup.postgresql_dump"})
@@ -154,9 +149,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "api.errors": "http/test_router: what each failure means to a client",
     "cli.doctor.hints": "tests/proxy/test_doctor.py: the line is told for each fault",
     "cli.doctor.command": "tests/proxy/test_doctor.py",
-    "outbox.mail_contents": "outbox/test_mail: what each mail shows",
-    "outbox.mail_kinds": "outbox/test_mail: who gets which",
-    "outbox.mail_trial": "cli/test_mail: a mail server that works, and others",
+    "delivery.mail_contents": "delivery/test_mail: what each mail shows",
+    "delivery.mail_kinds": "delivery/test_mail: who gets which",
+    "delivery.mail_trial": "cli/test_mail: a mail server that works, and others",
     "markup.footnotes": "markup/test_markdown: their ids, and hostile ones",
     "comments.rendering": "markup/test_people: mentions and formulas in a thread",
     "readers.follows": "pages/test_follow: from the form to the mails",
@@ -195,9 +190,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "db.schema.imports": "db/migrations: the steps give the schema of the models",
     "db.schema.outbox": "db/migrations: the steps give the schema of the models",
     "db.migrations.steps": "test_upgrade: the schema they make",
-    "spam.opinion": "outbox/test_classifier: what an opinion changes",
-    "outbox.decision_links": "outbox/test_mail and test_webhooks: where each link leads",
-    "outbox.delivery": "test_smtp and test_worker: what each failure means",
+    "spam.opinion": "delivery/test_classifier: what an opinion changes",
+    "delivery.decision_links": "delivery/test_mail and test_webhooks: where each link leads",
+    "delivery.channel": "test_smtp and test_worker: what each failure means",
     "imports.dates": "test_detect: the dates of each format",
     "imports.sources.encodings": "test_detect and test_xml_records: files in several encodings",
     "imports.sources.files": "test_detect: packed files, and bombs",
@@ -316,8 +311,8 @@ def module_of(path: Path) -> str:
 
 
 def layer(module: str) -> str:
-    """Return what the table of layers says of a module: itself, or else its package."""
-    return ".".join(module.split(".")[:2]) if module.startswith(ROWS) else module.split(".")[0]
+    """Return the name in the table of what a module belongs to: its package, or itself."""
+    return module.split(".")[0]
 
 
 def layers_of(path: Path) -> set[str]:
@@ -351,8 +346,11 @@ def test_imports_point_down_the_table_only() -> None:
     assert not wrong
 
 
-def test_the_table_itself_has_no_circle() -> None:
+def test_the_table_itself_has_no_circle_and_its_readme_has_the_same_order() -> None:
     order = list(ALLOWED)
+    cells = re.findall(r"(?m)^\| (`\w.*?) \|", (PACKAGE / "README.md").read_text())
+    shown = [name for cell in cells for name in re.findall(r"`(\w+)(?:/|\.py)`", cell)]
+    assert [name for name in shown if name != "templates"] == order[:-1]
     for number, package in enumerate(order):
         assert {*ALLOWED[package]} <= {*order[:number], "_core"}, package
 

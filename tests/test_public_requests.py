@@ -18,11 +18,13 @@ import msgspec
 import peewee
 import pytest
 
+from commentsvc import outbox
 from commentsvc.api import feeds
 from commentsvc.auth import attempts, signed_links
 from commentsvc.comments import create, images
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.tables import TABLES
+from commentsvc.delivery import mail
 from commentsvc.exports import contents, disqus, wordpress, xml_text
 from commentsvc.exports.contents import Selection
 from commentsvc.exports.output import Output
@@ -36,7 +38,6 @@ from commentsvc.markup.markdown import absolute, links, render
 from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, SPAM
 from commentsvc.moderation import retention, threads
-from commentsvc.outbox import mail, outbox
 from commentsvc.pages import reader_sign_in
 from commentsvc.readers import accounts, follows, former_ids, subscriptions
 from commentsvc.settings.schema import CommentsSettings, Site, SpamSettings

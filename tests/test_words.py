@@ -227,10 +227,10 @@ def test_no_text_comes_back_that_was_hard_to_read_or_untrue(name: str) -> None:
 
 # Words that meant several things, what is said instead, and where a name must not end with them.
 _CODE = ("commentsvc", "core", "static", "tests", "loadtest")
-_OUTBOX = ("commentsvc/outbox", "commentsvc/auth", "tests/unit/outbox", "tests/unit/auth")
+_DELIVERY = ("commentsvc/delivery", "commentsvc/auth", "tests/unit/delivery", "tests/unit/auth")
 _NO_PERSONS = tuple(
     f"commentsvc/{name}"
-    for name in ("db", "outbox", "settings", "http", "imports/sources", "inbox")
+    for name in ("db", "delivery", "settings", "http", "imports/sources", "inbox")
 )
 SAID_INSTEAD: dict[str, tuple[str, tuple[str, ...]]] = {
     "place": ("page, network, location, position, index or slot", _CODE),
@@ -239,8 +239,8 @@ SAID_INSTEAD: dict[str, tuple[str, tuple[str, ...]]] = {
     "desk": ("moderation", _CODE),
     "ways": ("channels, or the methods of signing in", _CODE),
     "finding": ("signal", ("commentsvc/spam", "tests/unit/spam")),
-    "letter": ("envelope", _OUTBOX),
-    "post": ("row, unless HTTP's POST is meant", ("commentsvc/outbox", "tests/unit/outbox")),
+    "letter": ("envelope", _DELIVERY),
+    "post": ("row, unless HTTP's POST is meant", ("commentsvc/delivery", "tests/unit/delivery")),
     "reader": ("snapshot, parser or thread: a reader is a person", _NO_PERSONS),
 }
 # Where such a word has its ordinary meaning: a person, HTTP's POST, a letter of the alphabet.
@@ -248,7 +248,7 @@ ORDINARY = {
     "commentsvc/db/schema": {"reader"},
     "commentsvc/settings/schema.py": {"reader"},
     "tests/unit/auth/test_signed_links.py": {"letter"},
-    "tests/unit/outbox/test_builds.py": {"post"},
+    "tests/unit/delivery/test_builds.py": {"post"},
 }
 NAMED_BY_OTHERS = {"PyUnicode_InternInPlace", "do_POST"}
 _NOT_CODE = re.compile(
@@ -319,7 +319,7 @@ def test_a_name_says_the_word_that_means_one_thing() -> None:
     [
         ("commentsvc/new.py", "def find_place(): ...\nplaceholder = place.replaced = 1", 1),
         ("commentsvc/new.py", "for _place, x.places in (): pass", 2),
-        ("commentsvc/outbox/new.py", "lambda post: 0", 1),
+        ("commentsvc/delivery/new.py", "lambda post: 0", 1),
         ("commentsvc/api/new.py", "lambda post: 0", 0),
         ("core/new.c", "/* a place */ int lastPlace; char *text = \"place\";", 1),
         ("static/new.js", "const PLACES = `place`, replace = 1;", 1),

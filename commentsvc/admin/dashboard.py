@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from commentsvc import outbox
 from commentsvc.admin import chart, render
 from commentsvc.admin.access import RequestContext, get
 from commentsvc.admin.layout import AdminContext
@@ -19,7 +20,6 @@ from commentsvc.model import STATUSES
 from commentsvc.moderation import retention
 from commentsvc.moderation.permissions import Permission
 from commentsvc.monitoring.conditions import Condition, Machine
-from commentsvc.outbox import outbox
 from commentsvc.settings.schema import SECTIONS, Settings
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.timestamps import DAY_MS

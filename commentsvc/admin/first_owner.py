@@ -14,7 +14,7 @@ from commentsvc.comments.submission import is_email
 from commentsvc.db.connection import Transaction
 from commentsvc.http.messages import Response, TrustedProxies
 from commentsvc.moderation.permissions import Permission
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.outbox import MailAddress
 from commentsvc.util.i18n import Text, spoken
 from commentsvc.util.i18n import gettext as _
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from commentsvc import outbox
 from commentsvc.admin.access import public_address
 from commentsvc.auth import invitations
 from commentsvc.auth.invitations import AccountInvitation
@@ -10,8 +11,7 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Transaction
 from commentsvc.http.messages import Request
 from commentsvc.moderation import profiles
-from commentsvc.outbox import outbox
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.outbox import MailAddress
 from commentsvc.util.i18n import spoken
 
 

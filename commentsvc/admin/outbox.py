@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from commentsvc import outbox
 from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect
@@ -9,7 +10,6 @@ from commentsvc.admin.review_queue import address
 from commentsvc.db.schema.outbox import STATES
 from commentsvc.http.messages import Response
 from commentsvc.moderation.permissions import Permission
-from commentsvc.outbox import outbox
 from commentsvc.util.i18n import gettext as _
 
 MOST: Final = 50  # rows on one page

@@ -32,7 +32,7 @@ from commentsvc.http.messages import Response
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.outbox import MailAddress
 from commentsvc.util.i18n import Text, moderators_tags, spoken
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import address_key

@@ -6,11 +6,11 @@ somebody else's. The change of an address is mailed to the former one too.
 
 from typing import Final, NamedTuple
 
+from commentsvc import outbox
 from commentsvc.auth import credentials
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import ModeratorTable
-from commentsvc.outbox import outbox
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.outbox import MailAddress
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import address_key

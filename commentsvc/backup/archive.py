@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
 
+from commentsvc import outbox
 from commentsvc.backup import integrity
 from commentsvc.backup.result import ARCHIVE, HELD, BackupError, RestoreResult
 from commentsvc.db.connection import Snapshot, Transaction
@@ -36,7 +37,6 @@ from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, Data
 from commentsvc.db.lock import BY_SYSTEMD, Lock
 from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.sqlite import connection as sqlite
-from commentsvc.outbox import outbox
 from commentsvc.settings import data_dir
 from commentsvc.util.clock import SYSTEM_CLOCK
 

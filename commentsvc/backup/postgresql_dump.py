@@ -26,6 +26,7 @@ import peewee
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from commentsvc import outbox
 from commentsvc.backup import integrity
 from commentsvc.backup.result import ARCHIVE, HELD, BackupError, RestoreResult
 from commentsvc.db.errors import DatabaseUnusable
@@ -38,7 +39,6 @@ from commentsvc.db.postgresql.connection import PostgresqlConnection, Postgresql
 from commentsvc.db.postgresql.schema import ANALYZE, SCHEMA
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.tables import TABLES
-from commentsvc.outbox import outbox
 from commentsvc.util.clock import SYSTEM_CLOCK
 
 # Seconds between two checks whether to go on.

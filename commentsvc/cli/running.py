@@ -15,7 +15,7 @@ import click
 
 from commentsvc.cli.common import Failure, find_settings
 from commentsvc.db.engine import Location, describe, is_same
-from commentsvc.outbox.delivery import DeliveryError
+from commentsvc.delivery.channel import DeliveryError
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping, ShowSettings, TryMail
 from commentsvc.settings import data_dir, loader
@@ -99,7 +99,7 @@ def mail_fault(data: Path, settings: Settings, recipient: str) -> str:
     try:
         control.ask(data / data_dir.CONTROL, TryMail(recipient))
     except NoServer:
-        from commentsvc.outbox.mail_trial import try_mail  # a slow import for one command
+        from commentsvc.delivery.mail_trial import try_mail  # a slow import for one command
 
         try:
             asyncio.run(try_mail(settings, recipient, SYSTEM_CLOCK.now_ms()))

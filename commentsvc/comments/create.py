@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 import msgspec
 import peewee
 
+from commentsvc import outbox
 from commentsvc.comments import images, titles, tree
 from commentsvc.comments.queries import COLUMNS, first_published
 from commentsvc.db.connection import Row, Transaction
@@ -36,7 +37,6 @@ from commentsvc.errors import (
     UnknownSite,
 )
 from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, Comment, site_tag, thread_tag
-from commentsvc.outbox import outbox
 from commentsvc.readers import follows, subscriptions
 from commentsvc.util.digest import digest
 from commentsvc.util.origin import address_key

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from peewee import fn
 
+from commentsvc import outbox
 from commentsvc.comments import queries
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Among, Param, Select, ids_text, literal, prepared
@@ -23,7 +24,6 @@ from commentsvc.db.schema.comments import CommentTable, ReportTable, SiteTable, 
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback.votes import DIGEST
 from commentsvc.model import APPROVED, Entry
-from commentsvc.outbox import outbox
 from commentsvc.util.digest import digest
 from commentsvc.util.i18n import Message, pgettext
 from commentsvc.util.text import one_line

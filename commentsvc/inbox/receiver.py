@@ -11,6 +11,7 @@ import hashlib
 import logging
 from typing import Final
 
+from commentsvc import outbox
 from commentsvc.auth import signed_links
 from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest_of
 from commentsvc.auth.signed_links import LinkExpired
@@ -28,8 +29,7 @@ from commentsvc.inbox.commands import Meaning, Wish, meaning, wants_removal
 from commentsvc.inbox.message import MailParser, Unwanted
 from commentsvc.model import APPROVED, PENDING
 from commentsvc.moderation import authorized, changes, profiles
-from commentsvc.outbox import outbox
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.outbox import MailAddress
 from commentsvc.readers import subscriptions
 from commentsvc.submissions.service import SubmissionService
 from commentsvc.util.threads import MAILS, run_in

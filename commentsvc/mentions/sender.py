@@ -19,12 +19,12 @@ from commentsvc.comments.page_urls import UrlError
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.channel import TemporaryFailure
 from commentsvc.markup.markdown import render
 from commentsvc.mentions import html_page
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.model import TEXT, Comment
 from commentsvc.moderation import history
-from commentsvc.outbox.delivery import TemporaryFailure
 from commentsvc.util.http_client import RemoteError, StrangerClient
 from commentsvc.util.threads import FOREIGN, run_in
 
@@ -52,7 +52,7 @@ class WebmentionSender:
         self._sites = service.sites
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> OwnMentions | None:
-        """See delivery.Channel; return None if the comment was never public or has no links."""
+        """See `channel.Channel`; return None if the comment was never public or has no links."""
         entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or entry.site not in self._sending or entry.comment.published_at is None:
             return None
@@ -73,7 +73,7 @@ class WebmentionSender:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["WebmentionSender"]:
-        """See delivery.Channel; each page gets a connection of its own."""
+        """See `channel.Channel`; each page gets a connection of its own."""
         yield self
 
     async def send(self, mentions: OwnMentions) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from commentsvc import outbox
 from commentsvc.comments import queries
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import CommentTable
@@ -17,7 +18,6 @@ from commentsvc.errors import UnknownComment
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import changes
 from commentsvc.moderation.changes import Signature
-from commentsvc.outbox import outbox
 from commentsvc.spam import opinion
 from commentsvc.spam.score import Verdict
 

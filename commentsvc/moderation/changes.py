@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from commentsvc import outbox
 from commentsvc.comments import images, queries, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.rendering import render
@@ -24,7 +25,6 @@ from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
-from commentsvc.outbox import outbox
 from commentsvc.readers import follows, subscriptions
 from commentsvc.spam import training
 

@@ -11,7 +11,7 @@ replies, and waiting mails. The search index is updated by triggers (see `db.sch
 stay, since they are moderators' decisions. SQLite overwrites deleted data when it needs the space.
 
 How long the rest is kept: the settings `privacy.keep_network_days`, `spam.keep_spam_days` and
-`moderation.session_days`; `runtime.maintenance` (deleted comments), `outbox.outbox` (messages),
+`moderation.session_days`; `runtime.maintenance` (deleted comments), `outbox` (messages),
 `inbox.inbox` (mails), `readers.accounts` (readers' sessions and links), `auth.sessions`.
 """
 

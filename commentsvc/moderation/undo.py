@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from peewee import fn
 
+from commentsvc import outbox
 from commentsvc.comments import images, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.comments.rendering import render
@@ -22,7 +23,6 @@ from commentsvc.errors import NothingToUndo
 from commentsvc.model import APPROVED, TEXT
 from commentsvc.moderation import changes
 from commentsvc.moderation.changes import ChangeResult
-from commentsvc.outbox import outbox
 from commentsvc.spam import training
 from commentsvc.util.i18n import gettext as _
 

@@ -23,7 +23,7 @@ from typing import Final
 from commentsvc.api.serialize import Answer
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.db.database import Database
-from commentsvc.outbox.worker import OutboxWorker
+from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import HOUR_MS, rfc3339
 

@@ -22,8 +22,8 @@ from prometheus_client.registry import Collector
 
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.db.database import Database
+from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.monitoring.conditions import Conditions
-from commentsvc.outbox.worker import OutboxWorker
 
 if TYPE_CHECKING:
     from commentsvc.cluster.membership import InstanceState

@@ -20,6 +20,8 @@ from commentsvc.comments.page_urls import Blog, Sites
 from commentsvc.comments.submission import MessageText, SubmissionError, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot, Transaction
+from commentsvc.delivery.channels import recipients
+from commentsvc.delivery.decision_links import LINK_DAYS
 from commentsvc.http.messages import (
     HTML_UTF8,
     NO_SNIFFING,
@@ -35,8 +37,6 @@ from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fra
 from commentsvc.moderation import authorized, changes, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
-from commentsvc.outbox.channels import recipients
-from commentsvc.outbox.decision_links import LINK_DAYS
 from commentsvc.pages.error_pages import START_AGAIN, blogs_of
 from commentsvc.readers import subscriptions
 from commentsvc.util.i18n import gettext as _

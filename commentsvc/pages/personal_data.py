@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from commentsvc import outbox
 from commentsvc.api.parameters import LinkQuery
 from commentsvc.auth import signed_links
 from commentsvc.auth.attempts import AttemptLimiter, Bucket, Rate, buckets_of_network
@@ -33,8 +34,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import HTML, form_of, handles, json_of
 from commentsvc.model import AUTHOR
 from commentsvc.moderation import personal_data, retention
-from commentsvc.outbox import outbox
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.outbox import MailAddress
 from commentsvc.pages.mail_links import handles_link, rendered
 from commentsvc.util.client_network import network_of
 from commentsvc.util.i18n import Text, ngettext

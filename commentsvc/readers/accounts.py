@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from commentsvc import outbox
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
@@ -26,8 +27,7 @@ from commentsvc.db.schema.readers import (
     ReaderTable,
     SignInLinkTable,
 )
-from commentsvc.outbox import outbox
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.outbox import MailAddress
 from commentsvc.util.digest import digest
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS

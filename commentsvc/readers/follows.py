@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 from peewee import JOIN, fn
 
+from commentsvc import outbox
 from commentsvc.db.connection import Row, Snapshot, Transaction
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
@@ -27,8 +28,7 @@ from commentsvc.db.schema.outbox import (
 )
 from commentsvc.errors import UnknownSite
 from commentsvc.model import APPROVED
-from commentsvc.outbox import outbox
-from commentsvc.outbox.outbox import PATIENCE, MailAddress
+from commentsvc.outbox import PATIENCE, MailAddress
 from commentsvc.readers.former_ids import kept, replace
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS

@@ -29,7 +29,7 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.model import APPROVED
-from commentsvc.outbox.outbox import PATIENCE
+from commentsvc.outbox import PATIENCE
 from commentsvc.readers.former_ids import kept
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS

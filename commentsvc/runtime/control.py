@@ -38,7 +38,7 @@ import msgspec
 from commentsvc import errors
 from commentsvc.auth import accounts
 from commentsvc.db.errors import DatabaseError
-from commentsvc.outbox.delivery import DeliveryError
+from commentsvc.delivery.channel import DeliveryError
 from commentsvc.runtime.control_commands import CommandResult, Order
 
 # Bytes of a request: enough for 10,000 ids, more than a shell accepts.

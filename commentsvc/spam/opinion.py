@@ -1,4 +1,4 @@
-"""Opinion: the classifier's part of a comment's reasons (see `outbox.classifier`).
+"""Opinion: the classifier's part of a comment's reasons (see `delivery.classifier`).
 
 A comment that would be published at once waits for the classifier, and one of its reasons says so.
 The classifier's opinion replaces that reason.

@@ -15,7 +15,7 @@ from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.outbox.mail import MailComposer
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.readers import subscriptions
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import ServerSettings, Settings, Site

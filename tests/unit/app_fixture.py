@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from commentsvc import outbox
 from commentsvc.admin.dashboard import Figures
 from commentsvc.app import Memory, build, sync_settings
 from commentsvc.auth.signed_links import SignedLinks
@@ -21,7 +22,6 @@ from commentsvc.http.messages import Request, Response
 from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.model import Entry
 from commentsvc.monitoring.conditions import Machine
-from commentsvc.outbox import outbox
 from commentsvc.settings.schema import (
     CommentsSettings,
     DatabaseSettings,

@@ -10,15 +10,15 @@ from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.auth import account_mails
 from commentsvc.comments.page_urls import Sites
 from commentsvc.db.connection import Transaction
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
 from commentsvc.http.refusals import bodies
 from commentsvc.moderation import changes, profiles
-from commentsvc.outbox import outbox
-from commentsvc.outbox.mail import MailComposer
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.outbox import MailAddress
 from commentsvc.pages.error_pages import ErrorPages
 from commentsvc.pages.reader_sign_in import NAMING
 from commentsvc.readers import accounts

@@ -133,7 +133,7 @@ def test_a_start_loads_no_library_that_may_never_be_needed(tmp_path: Path) -> No
     )
     words = [sys.executable, "-c", program, str(tmp_path)]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
-    assert "commentsvc.outbox.channels" in said
+    assert "commentsvc.delivery.channels" in said
     assert not {*said} & {*LATE}
 
 

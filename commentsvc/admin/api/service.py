@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from commentsvc import outbox
 from commentsvc.admin.api.comments import DecisionResult, IdCursor, Limit, SiteOrAll, result_of
 from commentsvc.admin.api.token_access import Asked, Plain, Sent, endpoint
 from commentsvc.admin.dashboard import settings_sections
@@ -15,7 +16,6 @@ from commentsvc.http.messages import HttpError
 from commentsvc.http.operation import Query
 from commentsvc.moderation import authorized, lists, review
 from commentsvc.moderation.permissions import Permission
-from commentsvc.outbox import outbox
 from commentsvc.spam import bans
 from commentsvc.util.timestamps import DAY_MS, rfc3339
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from commentsvc import outbox
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.moderation import profiles
-from commentsvc.outbox import outbox
-from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import MailSettings
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.admin_client import PASSWORD, Seat, employ, header, seated, text

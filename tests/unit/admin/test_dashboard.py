@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from commentsvc import outbox
 from commentsvc.admin.dashboard import by_day, settings_sections
 from commentsvc.cluster.membership import InstanceState
 from commentsvc.comments import search
 from commentsvc.comments.search import Day
 from commentsvc.db.errors import DatabaseFull
 from commentsvc.db.schema.outbox import Target
-from commentsvc.outbox import outbox
 from commentsvc.settings import loader
 from commentsvc.settings.schema import SECTIONS, AuthSettings, BackupSettings, Settings
 from tests.unit.admin_client import seated, text

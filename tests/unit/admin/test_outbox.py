@@ -2,11 +2,11 @@
 
 import re
 
+from commentsvc import outbox
 from commentsvc.admin.outbox import MOST
 from commentsvc.db.schema.outbox import Target
-from commentsvc.outbox import outbox
-from commentsvc.outbox.mail_kinds import KINDS
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.delivery.mail_kinds import KINDS
+from commentsvc.outbox import MailAddress
 from tests.unit.admin_client import Seat, header, text
 from tests.unit.app_fixture import NOW, Served
 from tests.unit.database_fixture import add

@@ -16,13 +16,13 @@ import pytest
 from joserfc import jwk, jwt
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.auth import account_mails, accounts, oidc
 from commentsvc.auth.identities import account_of
 from commentsvc.auth.oidc import Identity
 from commentsvc.http.messages import Response
 from commentsvc.moderation import profiles
-from commentsvc.outbox import outbox
-from commentsvc.outbox.outbox import MailAddress
+from commentsvc.outbox import MailAddress
 from commentsvc.settings.schema import HooksSettings, OidcSettings
 from tests.unit.admin_client import HASH, PASSWORD, Seat, employ, header, text
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served

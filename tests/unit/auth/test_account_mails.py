@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.auth import account_mails, accounts, credentials
 from commentsvc.auth.sessions import Lifetime
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.comments import IdentityTable, PasskeyTable
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile
-from commentsvc.outbox import outbox
-from commentsvc.outbox.mail import MailComposer
 from commentsvc.runtime.control_commands import (
     AddToken,
     ChangeProfile,

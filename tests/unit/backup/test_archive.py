@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from commentsvc import outbox
 from commentsvc.backup import archive as backup
 from commentsvc.backup import integrity
 from commentsvc.backup import result as backup_result
@@ -21,7 +22,6 @@ from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import steps, upgrade
 from commentsvc.db.schema.outbox import Target
-from commentsvc.outbox import outbox
 from commentsvc.settings.data_dir import DATABASE, DataUnusable
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, opened

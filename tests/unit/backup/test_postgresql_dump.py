@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from commentsvc import outbox
 from commentsvc.backup import archive as backup
 from commentsvc.backup import postgresql_dump
 from commentsvc.backup.result import BackupError
@@ -17,7 +18,6 @@ from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
 from commentsvc.db.migrations import upgrade
 from commentsvc.db.schema.outbox import Target
-from commentsvc.outbox import outbox
 from commentsvc.settings.schema import BackupSettings
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import NOW, add, opened

@@ -22,9 +22,9 @@ from commentsvc.comments.page_urls import (
     canonical_by_rule,
 )
 from commentsvc.db.connection import Snapshot
+from commentsvc.delivery.channels import channels
 from commentsvc.exports import contents, disqus, wordpress
 from commentsvc.exports.output import Output
-from commentsvc.outbox.channels import channels
 from commentsvc.settings.schema import HooksSettings, ModerationSettings, ServerSettings, Site
 from commentsvc.util.origin import origin
 from tests.unit import app_fixture

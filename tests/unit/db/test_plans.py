@@ -6,12 +6,12 @@ from types import ModuleType
 
 import pytest
 
+from commentsvc import outbox
 from commentsvc.comments import create, queries
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
 from commentsvc.moderation import changes, history, undo
-from commentsvc.outbox import outbox
 from tests.unit.database_fixture import opened
 
 pytestmark = pytest.mark.sqlite_only("it looks at SQLite's plan")

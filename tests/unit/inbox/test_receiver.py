@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.auth import accounts
 from commentsvc.comments import queries, site_rows
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.inbox import inbox
 from commentsvc.model import OWNER, Comment
 from commentsvc.moderation import changes, lists, profiles
-from commentsvc.outbox import outbox
-from commentsvc.outbox.mail import MailComposer
 from commentsvc.readers import accounts as readers
 from commentsvc.readers import subscriptions
 from commentsvc.settings.schema import (

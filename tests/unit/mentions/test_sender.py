@@ -9,12 +9,12 @@ import mf2py  # type: ignore[import-untyped]  # it has no types
 import pytest
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.db.schema.outbox import WEBMENTIONS
+from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.mentions.sender import WebmentionSender
 from commentsvc.model import APPROVED, DELETED, PENDING
 from commentsvc.moderation import changes, history
-from commentsvc.outbox import outbox
-from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.settings.schema import MentionsSettings, ServerSettings, Site
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import decide

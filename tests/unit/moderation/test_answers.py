@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.auth import accounts
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
@@ -20,7 +21,6 @@ from commentsvc.moderation import (
     undo,
 )
 from commentsvc.moderation.answers import AnswerResult
-from commentsvc.outbox import outbox
 from commentsvc.readers import subscriptions
 from tests.unit.app_fixture import SETTINGS, data, served
 from tests.unit.database_fixture import NOW, add, decide, opened

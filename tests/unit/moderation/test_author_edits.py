@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc import outbox
 from commentsvc.backup import integrity
 from commentsvc.comments import queries
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
+from commentsvc.delivery.channels import targets
 from commentsvc.errors import UnknownComment
 from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, SPAM, Comment
 from commentsvc.moderation import author_edits, history
-from commentsvc.outbox import outbox
-from commentsvc.outbox.channels import targets
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import training
 from commentsvc.spam.score import Verdict

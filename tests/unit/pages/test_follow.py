@@ -9,11 +9,11 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.mail import MailComposer
+from commentsvc.delivery.smtp import Envelope
 from commentsvc.moderation import retention, threads
-from commentsvc.outbox import outbox
-from commentsvc.outbox.mail import MailComposer
-from commentsvc.outbox.smtp import Envelope
 from commentsvc.readers import follows
 from commentsvc.settings.schema import MailSettings, ServerSettings
 from tests.unit.app_fixture import SETTINGS, Served, faults, served, waiting

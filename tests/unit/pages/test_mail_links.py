@@ -9,11 +9,11 @@ import pytest
 from markupsafe import escape
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.auth import accounts
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
 from commentsvc.moderation import changes, history, profiles, undo
-from commentsvc.outbox import outbox
-from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import HOUR

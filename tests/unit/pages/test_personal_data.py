@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.delivery import channels, worker
 from commentsvc.http.messages import Response
-from commentsvc.outbox import channels, worker
 from commentsvc.settings.schema import ServerSettings
 from tests.unit import database_fixture
 from tests.unit.app_fixture import FORM, SETTINGS, Served, served, waiting

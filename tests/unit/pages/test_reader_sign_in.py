@@ -19,9 +19,9 @@ from joserfc.jwk import OctKey
 from msgspec.structs import replace
 
 from commentsvc.auth import blog_tokens
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
 from commentsvc.moderation import retention
-from commentsvc.outbox.mail import MailComposer
 from commentsvc.readers import accounts
 from commentsvc.settings.schema import (
     HooksSettings,

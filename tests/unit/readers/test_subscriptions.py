@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.db.schema.outbox import CONFIRMED, SubscriberTable
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.model import CLASSIFIER
 from commentsvc.moderation import changes
-from commentsvc.outbox.mail import MailComposer
 from commentsvc.settings.schema import ServerSettings, SpamSettings
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.app_fixture import SETTINGS, Served, faults, served, waiting

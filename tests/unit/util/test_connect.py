@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
+from commentsvc.delivery.smtp import Smtp
 from commentsvc.inbox import imap
-from commentsvc.outbox.smtp import Smtp
 from commentsvc.settings.schema import InboxSettings
 from commentsvc.util import connect
 from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.tls import client_context
 from tests.background import background
+from tests.unit.delivery.test_smtp import envelope, send
 from tests.unit.inbox.imap_server import PASSWORD, imap_server
 from tests.unit.mail_server import mail_server, mail_settings
-from tests.unit.outbox.test_smtp import envelope, send
 from tests.unit.util.test_http_client import Receiver
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")

@@ -19,9 +19,9 @@ from commentsvc.comments import queries
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.channel import ServerUnreachable, TemporaryFailure
 from commentsvc.model import AKISMET, APPROVED, AUTHOR, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import changes, history
-from commentsvc.outbox.delivery import ServerUnreachable, TemporaryFailure
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import RemoteError, SettingsClient
@@ -57,7 +57,7 @@ class Akismet:
         self._url = url
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> Question | None:
-        """See `delivery.Channel`."""
+        """See `channel.Channel`."""
         entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or not entry.comment.source or entry.comment.role:  # erased, or our own
             return None
@@ -66,7 +66,7 @@ class Akismet:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["Akismet"]:
-        """See `delivery.Channel`; each request has a connection of its own."""
+        """See `channel.Channel`; each request has a connection of its own."""
         yield self
 
     async def send(self, question: Question) -> None:

@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 
 import aiosmtplib
 
-from commentsvc.outbox.delivery import (
+from commentsvc.delivery.channel import (
     DeliveryError,
     DeliveryRejected,
     ServerUnreachable,

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from commentsvc.auth import account_mails
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.mail_contents import MailContent, MailContents
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
-from commentsvc.outbox.mail_contents import MailContent, MailContents
-from commentsvc.outbox.outbox import REPORTED
+from commentsvc.outbox import REPORTED
 from commentsvc.util.i18n import Message, ngettext
 from commentsvc.util.i18n import gettext as _
 

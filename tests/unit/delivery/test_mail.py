@@ -14,19 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.auth import account_mails, accounts
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import site_rows
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow, Target
+from commentsvc.delivery.mail import SUBJECT_LENGTH, MailComposer
+from commentsvc.delivery.mail_contents import MailContent
+from commentsvc.delivery.mail_kinds import KINDS
 from commentsvc.feedback import reports
 from commentsvc.markup.markdown import render
 from commentsvc.model import APPROVED
 from commentsvc.moderation import changes, profiles
-from commentsvc.outbox import outbox
-from commentsvc.outbox.mail import SUBJECT_LENGTH, MailComposer
-from commentsvc.outbox.mail_contents import MailContent
-from commentsvc.outbox.mail_kinds import KINDS
 from commentsvc.readers import subscriptions
 from commentsvc.settings.schema import ServerSettings, Settings, Site
 from commentsvc.util import i18n

@@ -3,8 +3,8 @@
 from typing import Final
 
 from commentsvc.auth.signed_links import SignedLinks
-from commentsvc.outbox.mail import MailComposer
-from commentsvc.outbox.smtp import Deadlines, Smtp
+from commentsvc.delivery.mail import MailComposer
+from commentsvc.delivery.smtp import Deadlines, Smtp
 from commentsvc.settings.schema import Settings
 
 # Seconds for each step, of which there are six: whoever asks waits for a minute.

@@ -18,13 +18,13 @@ from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
+from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.feedback import reports
 from commentsvc.markup import markdown
 from commentsvc.model import APPROVED, PENDING, Entry, fragment
 from commentsvc.moderation import personal_data, profiles
 from commentsvc.moderation.permissions import site_ids
 from commentsvc.moderation.profiles import Profile
-from commentsvc.outbox.decision_links import DecisionLink, DecisionLinks
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.follows import Follower
 from commentsvc.settings.schema import Settings, Site

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import Target
-from commentsvc.outbox import channels
+from commentsvc.delivery import channels
 from commentsvc.settings.schema import ServerSettings, Settings, SpamSettings
 from commentsvc.util.clock import Clock
 from tests.unit.database_fixture import opened

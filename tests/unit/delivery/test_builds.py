@@ -9,17 +9,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from commentsvc import outbox
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import site_rows
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery import builds
+from commentsvc.delivery.builds import ChangedSites
+from commentsvc.delivery.channels import channels
+from commentsvc.delivery.webhooks import WebhookRequest
+from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.model import APPROVED, EVERY_TAG
 from commentsvc.moderation import threads
-from commentsvc.outbox import builds, outbox
-from commentsvc.outbox.builds import ChangedSites
-from commentsvc.outbox.channels import channels
-from commentsvc.outbox.webhooks import WebhookRequest
-from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.http_client import HttpResponse, SettingsClient
 from tests.unit.database_fixture import NOW, add, decide, opened

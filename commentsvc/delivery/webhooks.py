@@ -25,10 +25,10 @@ import msgspec
 from commentsvc.comments import queries
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.channel import ServerUnreachable, TemporaryFailure
+from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.markup.markdown import absolute
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
-from commentsvc.outbox.decision_links import DecisionLink, DecisionLinks
-from commentsvc.outbox.delivery import ServerUnreachable, TemporaryFailure
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import DEADLINE, HttpResponse, RemoteError, SettingsClient
@@ -84,7 +84,7 @@ class HttpChannel:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator[Self]:
-        """See `delivery.Channel`."""
+        """See `channel.Channel`."""
         yield self
 
     async def send(self, message: WebhookRequest) -> None:
@@ -110,7 +110,7 @@ class Webhook(HttpChannel):
         self._clock = clock
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> WebhookRequest | None:
-        """See `delivery.Channel`."""
+        """See `channel.Channel`."""
         entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None:
             return None

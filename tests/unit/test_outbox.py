@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc import outbox
 from commentsvc.comments import create
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.query import Query
 from commentsvc.db.schema.outbox import OutboxRow, Target
-from commentsvc.outbox import outbox
-from commentsvc.outbox.outbox import PATIENCE, ChannelBacklog
+from commentsvc.outbox import PATIENCE, ChannelBacklog
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.database_fixture import NOW, add, new, opened, plan
 

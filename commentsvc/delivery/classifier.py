@@ -26,10 +26,10 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.channel import DeliveryRejected, TemporaryFailure
+from commentsvc.delivery.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import changes, history
-from commentsvc.outbox.delivery import DeliveryRejected, TemporaryFailure
-from commentsvc.outbox.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.settings.schema import Settings, origins
 from commentsvc.spam import opinion
 from commentsvc.util.clock import Clock
@@ -68,7 +68,7 @@ class Classifier:
         self._clock = clock
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> ClassifierQuestion | None:
-        """See `delivery.Channel`."""
+        """See `channel.Channel`."""
         entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or not _is_open(snapshot, entry, _reasons(snapshot, entry.comment.id)):
             return None
@@ -78,7 +78,7 @@ class Classifier:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["Classifier"]:
-        """See `delivery.Channel`; each request has a connection of its own."""
+        """See `channel.Channel`; each request has a connection of its own."""
         yield self
 
     async def send(self, question: ClassifierQuestion) -> None:

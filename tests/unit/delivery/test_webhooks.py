@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.delivery import webhooks
+from commentsvc.delivery.channel import DeliveryError, ServerUnreachable, TemporaryFailure
+from commentsvc.delivery.channels import channels, targets
+from commentsvc.delivery.webhooks import Webhook, WebhookRequest
 from commentsvc.moderation import changes, history, undo
-from commentsvc.outbox import webhooks
-from commentsvc.outbox.channels import channels, targets
-from commentsvc.outbox.delivery import DeliveryError, ServerUnreachable, TemporaryFailure
-from commentsvc.outbox.webhooks import Webhook, WebhookRequest
 from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.util.http_client import HttpResponse, SettingsClient
 from commentsvc.util.text import readable_address

@@ -13,10 +13,10 @@ from urllib.parse import parse_qsl
 import pytest
 from msgspec.structs import replace
 
+from commentsvc import outbox as outbox_queue
+from commentsvc.delivery.akismet import Akismet
+from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.moderation import author_edits, changes, history, undo
-from commentsvc.outbox import outbox as outbox_queue
-from commentsvc.outbox.akismet import Akismet
-from commentsvc.outbox.worker import OutboxWorker
 from commentsvc.settings.schema import HooksSettings
 from commentsvc.spam import training
 from commentsvc.spam.score import Verdict

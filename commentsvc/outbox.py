@@ -281,7 +281,7 @@ def mail(
     lasts: int = DAY_MS,
     comment_id: int | None = None,
 ) -> None:
-    """Queue a mail to one person; see `outbox.mail` for the kinds.
+    """Queue a mail to one person; see `delivery.mail` for the kinds.
 
     If it cannot be sent within `lasts` milliseconds, it is given up: after a day, somebody who
     waits for a mail has no use for it any more.

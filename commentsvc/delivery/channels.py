@@ -16,22 +16,22 @@ from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import MAIL, WEBMENTIONS, OutboxRow, Target
+from commentsvc.delivery import builds
+from commentsvc.delivery import webhooks as hooks
+from commentsvc.delivery.akismet import Akismet
+from commentsvc.delivery.channel import Channel, Connection
+from commentsvc.delivery.classifier import Classifier
+from commentsvc.delivery.decision_links import DecisionLinks
+from commentsvc.delivery.webhooks import Notification, Webhook, WebhookRequest
 from commentsvc.model import AKISMET, CLASSIFIER
-from commentsvc.outbox import builds
-from commentsvc.outbox import webhooks as hooks
-from commentsvc.outbox.akismet import Akismet
-from commentsvc.outbox.classifier import Classifier
-from commentsvc.outbox.decision_links import DecisionLinks
-from commentsvc.outbox.delivery import Channel, Connection
-from commentsvc.outbox.webhooks import Notification, Webhook, WebhookRequest
 from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.util.clock import Clock
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 if TYPE_CHECKING:
-    from commentsvc.outbox.mail import MailComposer
-    from commentsvc.outbox.smtp import Envelope, Smtp
+    from commentsvc.delivery.mail import MailComposer
+    from commentsvc.delivery.smtp import Envelope, Smtp
 
 
 # Seconds that the outbox and the classifier may need beyond the classifier's deadline.
@@ -47,11 +47,11 @@ class MailChannel:
         self._smtp = smtp
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> "Envelope | None":
-        """See `delivery.Channel`."""
+        """See `channel.Channel`."""
         return self._mails.compose(snapshot, row)
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """See `delivery.Channel`."""
+        """See `channel.Channel`."""
         return self._smtp.connect()
 
 
@@ -94,8 +94,8 @@ def channels(
     if settings.spam.classifier_url:
         found[CLASSIFIER] = Classifier(settings, database, clock)
     if settings.mail.host:
-        from commentsvc.outbox.mail import MailComposer
-        from commentsvc.outbox.smtp import Smtp
+        from commentsvc.delivery.mail import MailComposer
+        from commentsvc.delivery.smtp import Smtp
 
         mails = MailComposer(settings, links)
         found[MAIL] = MailChannel(mails, Smtp(settings.mail, mails.hostname))

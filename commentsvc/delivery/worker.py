@@ -28,13 +28,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
+from commentsvc import outbox
 from commentsvc.db import background
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.outbox import MAIL, OutboxRow
-from commentsvc.outbox import outbox
-from commentsvc.outbox.delivery import (
+from commentsvc.delivery.channel import (
     Channel,
     Connection,
     DeliveryError,
@@ -42,7 +42,7 @@ from commentsvc.outbox.delivery import (
     ServerUnreachable,
     TemporaryFailure,
 )
-from commentsvc.outbox.outbox import ChannelBacklog
+from commentsvc.outbox import ChannelBacklog
 from commentsvc.readers import follows
 from commentsvc.util.clock import Clock
 

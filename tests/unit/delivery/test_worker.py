@@ -7,17 +7,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from commentsvc import outbox as outbox_queue
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.cluster.leader import meanwhile
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseFull
 from commentsvc.db.schema.outbox import OutboxRow, Target
-from commentsvc.outbox import outbox as outbox_queue
-from commentsvc.outbox import worker
-from commentsvc.outbox.channels import MailChannel, targets
-from commentsvc.outbox.mail import MailComposer
-from commentsvc.outbox.smtp import PATIENT, Deadlines, Smtp
-from commentsvc.outbox.worker import OutboxWorker
+from commentsvc.delivery import worker
+from commentsvc.delivery.channels import MailChannel, targets
+from commentsvc.delivery.mail import MailComposer
+from commentsvc.delivery.smtp import PATIENT, Deadlines, Smtp
+from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.settings.schema import ServerSettings, Settings, Site
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.database_fixture import NOW, add, opened

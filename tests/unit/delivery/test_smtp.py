@@ -14,13 +14,13 @@ import idna
 import pytest
 import trustme
 
-from commentsvc.outbox.delivery import (
+from commentsvc.delivery.channel import (
     DeliveryError,
     DeliveryRejected,
     ServerUnreachable,
     TemporaryFailure,
 )
-from commentsvc.outbox.smtp import PATIENT, Deadlines, Envelope, Smtp, greeting_name
+from commentsvc.delivery.smtp import PATIENT, Deadlines, Envelope, Smtp, greeting_name
 from tests.unit.mail_server import PASSWORD, MailServer, mail_server, mail_settings
 
 QUICK = Deadlines(connect=0.5, send=0.2, quit=0.2)  # for a server that hangs

@@ -22,11 +22,11 @@ from commentsvc.auth.reply_addresses import ReplyAddresses
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.outbox.decision_links import LINK_DAYS
-from commentsvc.outbox.delivery import DeliveryRejected
-from commentsvc.outbox.mail_contents import MailContent, MailContents
-from commentsvc.outbox.mail_kinds import ASKED, KINDS, MODERATOR
-from commentsvc.outbox.smtp import Envelope
+from commentsvc.delivery.channel import DeliveryRejected
+from commentsvc.delivery.decision_links import LINK_DAYS
+from commentsvc.delivery.mail_contents import MailContent, MailContents
+from commentsvc.delivery.mail_kinds import ASKED, KINDS, MODERATOR
+from commentsvc.delivery.smtp import Envelope
 from commentsvc.readers import subscriptions
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import Message, find_language, moderators_language, speaking, spoken

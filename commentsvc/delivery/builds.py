@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from commentsvc import outbox
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.webhooks import HttpChannel, WebhookRequest, signature
 from commentsvc.model import EVERY_TAG, thread_of
-from commentsvc.outbox import outbox
-from commentsvc.outbox.webhooks import HttpChannel, WebhookRequest, signature
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import SettingsClient
@@ -85,7 +85,7 @@ class BuildHook(HttpChannel):
         self._clock = clock
 
     def compose(self, _snapshot: Snapshot, row: OutboxRow) -> WebhookRequest:
-        """See `delivery.Channel`."""
+        """See `channel.Channel`."""
         site = self._hook.site
         event = {
             "type": "site.changed",

@@ -20,11 +20,11 @@ from urllib.request import Request, urlopen
 import pytest
 from msgspec.structs import replace
 
+from commentsvc import outbox as outbox_queue
+from commentsvc.delivery.classifier import Classifier
+from commentsvc.delivery.worker import FIRST_REST, LONGEST_REST, OutboxWorker
 from commentsvc.model import CLASSIFIER
 from commentsvc.moderation import author_edits, history
-from commentsvc.outbox import outbox as outbox_queue
-from commentsvc.outbox.classifier import Classifier
-from commentsvc.outbox.worker import FIRST_REST, LONGEST_REST, OutboxWorker
 from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.spam import pending_limit
 from commentsvc.spam.score import Verdict
