@@ -72,16 +72,34 @@ def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Travers
             yield prefix + entry.name, entry
 
 
-# Comments with lines of their own, empty lines, and indentation
-_UNREAD = re.compile(rb"^\s*(?://.*|/\*(?:[^*]|\*(?!/))*\*/[ \t]*)\n|^\s+", re.MULTILINE)
+_COMMENT: Final = rb"/\*(?:[^*]|\*(?!/))*\*/"
+_GAP: Final = rb"(?:\s|//.*|" + _COMMENT + rb")+"
+# A string, a template or a pattern, which stay; a gap that stays a space, between two words or two
+# signs; another gap. A division has a space after it, and a template contains no other.
+_SCRIPT = re.compile(
+    rb"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"""
+    rb"|/(?![/* ])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/)"
+    rb"|(?:(?<=[\w$])" + _GAP + rb"(?=[\w$#])|(?<=[+-])" + _GAP + rb"(?=[+-]))()|" + _GAP
+)
+# A string; an end of a rule, a sign or an edge that needs no space; a space that has a meaning
+_STYLE = re.compile(rb'("[^"\n]*")|\s*;?\s*(\})\s*|\s*([{;,>])\s*|(?<=[:(])\s+|\s+(?=[)!])|\s+()')
 
 
-def lean(content: bytes) -> bytes:
-    """Return a script or stylesheet without its comments and indentation, and else unchanged.
+def _kept(found: re.Match[bytes]) -> bytes:
+    *kept, space = found.groups()
+    return next(filter(None, kept), b"" if space is None else b" ")
 
-    Comments at the end of a line stay, and no string may have several lines.
+
+def lean(name: str, content: bytes) -> bytes:
+    """Return a script or stylesheet, as `prettier` writes it, without comments and white space.
+
+    Other files are returned as they are.
     """
-    return _UNREAD.sub(b"", content)
+    if name.endswith(".js"):
+        return _SCRIPT.sub(_kept, content)
+    if name.endswith(".css"):
+        return _STYLE.sub(_kept, re.sub(rb"\s*" + _COMMENT, b"", content)).strip()
+    return content
 
 
 def widget_texts(name: str) -> bytes | None:
@@ -112,7 +130,6 @@ def blog_paths(folder: Path) -> dict[str, Path]:
 
 # Files that pages load with CORS: modules, and what these ask for.
 WITH_CORS: Final = (".js", ".json")
-LEAN: Final = (".js", ".css")
 
 
 def public_headers(settings: Settings) -> Headers:
@@ -127,11 +144,9 @@ class Files:
     def __init__(self, settings: Settings, blog: Path | None = None) -> None:
         """Take the settings, and the folder of a built blog to serve at ``/``."""
         self._public = public_headers(settings)
-        self._shipped = {
-            name: lean(file.read_bytes()) if name.endswith(LEAN) else file.read_bytes()
-            for name, file in _below(files("commentsvc") / "static")
-        }
-        self._compressed: dict[Response, Response] = {}  # with files that were requested
+        shipped = _below(files("commentsvc") / "static")
+        self._shipped = {name: file.read_bytes() for name, file in shipped}
+        self._sent: dict[bytes, Response] = {}  # by what these contain, when they were requested
         self._blog = blog_paths(blog) if blog else {}
         self._sites = settings.sites
 
@@ -160,10 +175,9 @@ class Files:
         content = widget_texts(name) or self._shipped.get(name)
         if content is None:
             raise HttpError(404, "not_found", "There is no such file here.")
-        plain = self._file(name, content)
-        if plain not in self._compressed:
-            self._compressed[plain] = await run_in(ANSWERS, compressed, plain, best=True)
-        return self._compressed[plain]
+        if content not in self._sent:
+            self._sent[content] = await run_in(ANSWERS, self._shortened, name, content)
+        return self._sent[content]
 
     def blog(self, request: Request) -> Response:
         """GET /PATH: 200 with a page or file of the demo blog, 301 to a folder, 404. Cached."""
@@ -175,6 +189,9 @@ class Files:
             if name + "/" in self._blog:
                 return Response(301, (("Location", quote(name) + "/"), NOT_STORED), b"")
             raise HttpError(404, "not_found", "There is no such page here.") from None
+
+    def _shortened(self, name: str, content: bytes) -> Response:
+        return compressed(self._file(name, lean(name, content)), best=True)
 
     def _file(self, name: str, content: bytes) -> Response:
         suffix = name[name.rfind(".") :] if "." in name else ""

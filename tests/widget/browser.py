@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from playwright.sync_api import Locator, Page, Route
 
-from commentsvc.api.static_files import widget_texts
+from commentsvc.api.static_files import lean, widget_texts
 from tests.background import background
 
 ROOT = Path(__file__).parents[2]
@@ -200,8 +200,8 @@ class Answers:
         if parts.path.startswith("/static/"):
             file = WIDGET / parts.path.removeprefix("/static/")
             texts = widget_texts(unquote(parts.path).removeprefix("/static/"))
-            text = file.read_text() if texts is None else texts.decode()
-            self._send(route, 200, text, {"Content-Type": TYPES[file.suffix]})
+            text = lean(file.name, file.read_bytes()) if texts is None else texts
+            self._send(route, 200, text.decode(), {"Content-Type": TYPES[file.suffix]})
         elif refusal := self._refusals.get(request.method):
             if refusal["status"]:
                 self._send(route, **refusal)
