@@ -30,7 +30,14 @@ from typing import Final, TypeVar
 
 from commentsvc import outbox
 from commentsvc.backup import integrity
-from commentsvc.backup.result import ARCHIVE, HELD, BackupError, RestoreResult
+from commentsvc.backup.result import (
+    ARCHIVE,
+    HELD,
+    BackupError,
+    RestoreResult,
+    begins_with,
+    no_backup,
+)
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
@@ -50,14 +57,6 @@ STEP: Final = 100_000
 RESERVE: Final = 16 << 20
 # The end of the name of an unfinished copy, also of one left behind by a crash.
 PART: Final = ".part"
-# What compressed files begin with, and what unpacks them.
-COMPRESSED: Final = (
-    ("gzip", b"\x1f\x8b", "gunzip --keep"),
-    ("xz", b"\xfd7zXZ", "unxz --keep"),
-    ("zstd", b"\x28\xb5\x2f\xfd", "unzstd"),
-    ("bzip2", b"BZh", "bunzip2 --keep"),
-    ("zip", b"PK\x03\x04", "unzip"),
-)
 # Errors of file systems without hard links.
 _NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS}
 
@@ -128,18 +127,11 @@ def _is_backup(target: Path) -> bool:
 
 
 def _is_postgresql_dump(path: Path) -> bool:
-    return _begins_with(path, ARCHIVE)
+    return begins_with(path, ARCHIVE)
 
 
 def _is_database(path: Path) -> bool:
-    return _begins_with(path, upgrade.MAGIC)
-
-
-def _begins_with(path: Path, magic: bytes) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(magic)) == magic
+    return begins_with(path, upgrade.MAGIC)
 
 
 def _watching(
@@ -266,7 +258,7 @@ def restore(
             " then use `commentsvc copy`."
         )
     if not _is_database(source):
-        raise BackupError(_no_backup(source))
+        raise BackupError(no_backup(source))
     _refuse_cut(source)
     data_dir.prepare(data)
     current, new = data / data_dir.DATABASE, data / f"{data_dir.DATABASE}.restored"
@@ -290,19 +282,6 @@ def restore(
             )
         held = 0 if send else _hold(new)
         return RestoreResult(number, newest, _exchange(current, new), faults, held)
-
-
-def _no_backup(source: Path) -> str:
-    """Return what a file is that is no database, and what to do."""
-    for name, magic, unpack in COMPRESSED:
-        if _begins_with(source, magic):
-            return f"{source} is compressed with {name}. Unpack it first: {unpack} {source}"
-    if source.stat().st_size == 0:
-        return f"{source} is empty. Copy it again, or restore another backup."
-    return (
-        f"{source} is not a backup. Name a file that `commentsvc backup` has made;"
-        " `commentsvc import` reads exports."
-    )
 
 
 def _refuse_cut(source: Path) -> None:

@@ -28,7 +28,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from commentsvc import outbox
 from commentsvc.backup import integrity
-from commentsvc.backup.result import ARCHIVE, HELD, BackupError, RestoreResult
+from commentsvc.backup.result import (
+    ARCHIVE,
+    HELD,
+    BackupError,
+    RestoreResult,
+    begins_with,
+    no_backup,
+)
 from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.migrations import moved
 from commentsvc.db.migrations.steps import HISTORY
@@ -188,7 +195,13 @@ def _script(archive: Path) -> Iterator[Iterator[Statement]]:
     with _started([*words, "--file=-", str(archive)]) as process:
         assert process.stdout is not None
         yield _statements(process.stdout)
-        _raise_if_failed(process)
+        try:
+            _raise_if_failed(process)
+        except BackupError as error:
+            reason = "is cut off or damaged. Copy it again, or restore another backup"
+            if "unsupported version" in str(error):
+                reason = "is of a newer PostgreSQL: install its package postgresql-client"
+            raise BackupError(f"{archive} {reason}: {error}") from error
 
 
 def _statements(lines: IO[bytes]) -> Iterator[Statement]:
@@ -259,12 +272,10 @@ def restore(
 def _check_archive(source: Path) -> None:
     if not source.is_file():
         raise BackupError(f"{source} is not a file. Name a backup.")
-    with source.open("rb") as file:
-        begin = file.read(len(MAGIC))
-    if begin == MAGIC:
+    if begins_with(source, MAGIC):
         raise BackupError(f"{source} is a backup of SQLite's: `commentsvc copy` can store it here.")
-    if not begin.startswith(ARCHIVE):
-        raise BackupError(f"{source} is not a backup that pg_dump has made (--format=custom).")
+    if not begins_with(source, ARCHIVE):
+        raise BackupError(no_backup(source))
 
 
 def _set_aside(connection: PostgresqlConnection) -> str:

@@ -108,9 +108,17 @@ def test_a_database_that_lacks_tables_can_be_restored(url: str, tmp_path: Path) 
 
 
 def test_what_cannot_be_restored_changes_nothing(url: str, tmp_path: Path) -> None:
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    whole = tmp_path / "whole"
     backup.write(url, whole)
-    cut.write_bytes(whole.read_bytes()[:-200])
+    archive = whole.read_bytes()
+    for name, content in (
+        ("empty", b""),
+        ("head", archive[:8]),
+        ("half", archive[: len(archive) // 2]),
+        ("cut", archive[:-1]),
+        ("newer", archive[:5] + b"cc" + archive[7:]),
+    ):
+        (tmp_path / name).write_bytes(content)
     (tmp_path / "letter").write_text("Dear Ann")
     (tmp_path / "file").write_bytes(b"SQLite format 3\0")
     foreign = tmp_path / "foreign"
@@ -123,9 +131,12 @@ def test_what_cannot_be_restored_changes_nothing(url: str, tmp_path: Path) -> No
     backup.write(url, wrong)
     for file, reason in (
         (tmp_path / "none", "none is not a file"),
-        (tmp_path / "letter", "is not a backup that pg_dump has made"),
+        (tmp_path / "letter", "is not a backup. Name a file that `commentsvc backup` has made"),
+        (tmp_path / "empty", "is empty. Copy it again, or restore another backup"),
+        (tmp_path / "newer", "is of a newer PostgreSQL: install "),
+        *((tmp_path / name, "cut off or damaged. Copy it again") for name in ("head", "half")),
         (tmp_path / "file", "is a backup of SQLite's"),
-        (cut, "pg_restore: error"),
+        (tmp_path / "cut", "is cut off or damaged. Copy it again, or restore another backup"),
         (foreign, "has no tables of commentsvc"),
         (wrong, r"the thread /post/ says that it has 7.*--force"),
     ):
