@@ -6,7 +6,7 @@ PROXIES: Final = ("nginx", "caddy", "haproxy")
 
 # By the name of the check: what to do, or the line to change in each proxy.
 ADVICE: Final[dict[str, str | dict[str, str]]] = {
-    "https": "see config/proxy for a proxy with TLS",
+    "https": "put a proxy with TLS in front (docs/proxies.md)",
     "certificate": "find out why it is not renewed: journalctl -u certbot, or the proxy's own log",
     "hsts": {
         "nginx": 'in server: add_header Strict-Transport-Security "max-age=63072000" always;',

@@ -30,6 +30,18 @@ DAYS_LEFT: Final = 10
 CLOCKS: Final = 30.0
 # Addresses for documentation (RFC 5737), which no client really has.
 INVENTED: Final = ("192.0.2.66", "198.51.100.77")
+FOREIGN_AUTHORITY: Final = (
+    "Let the proxy send the whole chain (certbot's file fullchain.pem). If an authority of your "
+    "own signed it, give the file of that authority's certificate with --ca-file"
+)
+# What to do, by OpenSSL's code of the fault: see openssl-verification-options(1).
+CERTIFICATE_ADVICE: Final = {
+    9: "Set the clock of this machine or that of the one that signed it",
+    10: "Find out why it is not renewed (journalctl -u certbot, or the proxy's own log), and let "
+    "the proxy load the new one",
+    62: "Let the proxy serve the certificate of this name, or check the address in it",
+    64: "Give the name that is in the certificate, and its address with --address",
+}
 _MAX_AGE: Final = re.compile(r'(?:^|;)\s*max-age\s*=\s*"?(\d+)', re.IGNORECASE)
 
 
@@ -153,10 +165,9 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
     try:
         seen = visitor.ask("GET", "/api/ping")
     except ssl.SSLCertVerificationError as error:
-        raise Unreachable(
-            f"the certificate is not valid: {error.verify_message}. If an authority of your own "
-            "signed it, give the file of that authority's certificate with --ca-file"
-        ) from error
+        advice = CERTIFICATE_ADVICE.get(error.verify_code, FOREIGN_AUTHORITY)
+        text = f"the certificate is not valid: {error.verify_message.rstrip('.')}. {advice}"
+        raise Unreachable(text) from error
     except (http.client.RemoteDisconnected, ConnectionResetError, ssl.SSLEOFError) as error:
         raise Unreachable(
             f"{visitor.netloc} closes the connection without an answer: the proxy does not reach "
@@ -164,6 +175,12 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
             "(commentsvc healthcheck) and that the proxy's user may write to the socket. If "
             "server.proxy_protocol is true, the proxy needs send-proxy-v2-ssl (HAProxy) or "
             "write-proxy-v2 = on (hitch)"
+        ) from error
+    except ssl.SSLError as error:
+        reason = (error.reason or str(error)).replace("_", " ").lower()
+        raise Unreachable(
+            f"{visitor.netloc} does not speak TLS as browsers do: {reason}. Check that the port is "
+            "the one with TLS, and that the proxy has a certificate for this name"
         ) from error
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(
@@ -176,6 +193,9 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
             "service runs (commentsvc healthcheck), that the proxy uses the address in "
             "server.listen, and that the proxy's user may write to the socket"
         )
+    there = (*seen.all("location"), "")[0].removesuffix("/api/ping")
+    if there.startswith(("http:", "https:")):
+        raise Unreachable(f"{visitor.netloc} leads to {there[:200]}: check that address instead")
     if (seen.status, seen.body) != (200, b"OK"):
         raise Unreachable(
             f"GET {visitor.prefix}/api/ping returns {seen.status} and not OK from commentsvc: "

@@ -2,11 +2,15 @@
 
 import socket
 import ssl
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
+import trustme
 from click.testing import CliRunner
 
 from commentsvc.cli.doctor import remote
@@ -20,9 +24,11 @@ NOW = 1_795_000_000_000  # 2026-11-18T11:06:40Z
 class Answering(ProbeClient):
     """A visitor who always gets one answer."""
 
-    def __init__(self, body: bytes, status: int = 200) -> None:
+    def __init__(
+        self, body: bytes, status: int = 200, headers: Sequence[tuple[str, str]] = ()
+    ) -> None:
         super().__init__("https://c.example/in/", ssl.create_default_context())
-        self.seen = ProbeResponse(status, [], body, "192.168.1.5", {})
+        self.seen = ProbeResponse(status, [*headers], body, "192.168.1.5", {})
 
     def ask(self, *_: object, **__: object) -> ProbeResponse:
         """Return that answer."""
@@ -119,3 +125,85 @@ def test_where_nobody_answers_it_says_what_to_look_at() -> None:
     done = CliRunner().invoke(doctor, [f"http://127.0.0.1:{port}"])
     assert done.exit_code == 1
     assert "Check that the name leads to this machine" in done.stderr
+
+
+@contextmanager
+def tls_server(context: ssl.SSLContext) -> Iterator[int]:
+    """Accept TLS connections; yield the port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection, suppress(OSError), context.wrap_socket(connection, True) as tls:
+                    tls.recv(1)
+
+        thread = Thread(target=accept)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def refusal_of(url: str, trust: ssl.SSLContext, there: str = "127.0.0.1") -> str:
+    """Return why the service at a URL cannot be examined."""
+    with pytest.raises(remote.Unreachable) as info:
+        list(remote.examine(remote.ProbeClient(url, trust, there=there), ()))
+    return str(info.value)
+
+
+YEAR = timedelta(days=365)
+AUTHORITY = trustme.CA()
+HOST = "comments.example"
+
+
+@pytest.mark.parametrize(
+    ("authority", "names", "age", "url", "says"),
+    [
+        (trustme.CA(), [HOST], -YEAR, HOST, "fullchain.pem). If an authority of your own signed"),
+        (AUTHORITY, [HOST], YEAR, HOST, "has expired. Find out why it is not renewed"),
+        (AUTHORITY, ["blog.example"], -YEAR, HOST, "Let the proxy serve the certificate of this"),
+        (AUTHORITY, [HOST], -YEAR, "127.0.0.1", "Give the name that is in the certificate"),
+    ],
+)
+def test_each_fault_of_a_certificate_has_its_own_advice(
+    authority: trustme.CA, names: list[str], age: timedelta, url: str, says: str
+) -> None:
+    trust, server = ssl.create_default_context(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    AUTHORITY.configure_trust(trust)
+    until = datetime.now(UTC) - age
+    authority.issue_cert(*names, not_before=until - 2 * YEAR, not_after=until).configure_cert(
+        server
+    )
+    with tls_server(server) as port:
+        text = refusal_of(f"https://{url}:{port}", trust)
+    assert text.startswith("the certificate is not valid: ")
+    assert says in text
+
+
+def test_a_port_without_tls_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                connection.recv(4096)
+
+        thread = Thread(target=answer)
+        thread.start()
+        url = f"https://{HOST}:{listener.getsockname()[1]}"
+        assert "Check that the port is the one with TLS" in refusal_of(
+            url, ssl.create_default_context()
+        )
+        thread.join()
+
+
+def test_an_address_that_leads_to_https_names_that_address() -> None:
+    """Regression: doctor said that another program answers."""
+    there = [("Location", "https://comments.example/sub/api/ping")]
+    with pytest.raises(remote.Unreachable, match=r"leads to https://comments\.example/sub: check"):
+        list(remote.examine(Answering(b"", 308, there), ()))
