@@ -33,6 +33,7 @@ from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Blog, PageRef, UrlError
 from commentsvc.comments.queries import CommentList, DeletedComment
+from commentsvc.comments.structured_data import DescribedPage, json_ld
 from commentsvc.comments.submission import (
     BIGGEST_ID,
     SITE_LENGTH,
@@ -322,6 +323,11 @@ class Embed:
         # Our own page uses a relative path, since it may be in a folder of its host.
         folder = "" if given.view else f"{self._base}/embed/"
         query = _query(given.site, language)
+        branches, thread = build_tree(shown, part.deleted), part.thread
+        structured = ""
+        if branches and (not given.view or "://" in back):
+            about = DescribedPage(back, title, thread.count, thread.likes, thread.reposts)
+            structured = json_ld(about, branches, votes=self._bounds.votes != "off")
         return TEMPLATES.render(
             "standalone.html" if given.view else "thread.html",
             language,
@@ -334,7 +340,8 @@ class Embed:
             blogs=self._sites.blogs(page.site),
             title=title,
             reactions=self._sites.reactions(page.site, counts) if given.view else {},
-            branches=build_tree(shown, part.deleted),
+            branches=branches,
+            structured=structured,
             answered=next((each for each in shown if each.id == given.parent), None),
             after=given.after,
             next=part.next,

@@ -27,6 +27,7 @@ from loadtest.workloads.page_view import HINTS
 from tests.conftest import cannot_run, find_program
 from tests.e2e.program import serving
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened
+from tests.unit.json_ld import described, every_comment
 from tests.widget.browser import WIDGET
 
 HOST = "https://comments.example.org"
@@ -371,6 +372,9 @@ def test_a_build_has_the_comments_that_are_there(site: Site, tmp_path: Path) -> 
     for name in ("form.css", "comments.css"):
         assert f'<link rel="stylesheet" href="{service.address}/static/{name}">' in element
     assert "<noscript><a" not in element
+    about = described(page)
+    assert about["url"].endswith("/notes/posts/one/")
+    assert about["comment"][0]["author"]["name"] == "Rosa & <b>Weber</b>"
     assert "no longer accepts comments" in files["posts/old/index.html"]
     assert "<form" not in files["posts/old/index.html"]
 
@@ -426,6 +430,42 @@ def test_data_files_become_comments_without_a_service(site: Site, exported: Path
     assert "commentsvc-badge" not in files["posts/moved/index.html"]
     assert '<a href="/notes/posts/quiet/#comments">Comments</a>' in files["index.html"]
     assert "<section" not in files["posts/quiet/index.html"]
+
+
+def test_data_files_tell_search_engines_what_a_service_tells(
+    site: Site, exported: Path, tmp_path: Path
+) -> None:
+    """But how often comments were liked, which the files do not say."""
+    hostile = '</script><!-- \u2028 <b> & "'
+    escaped = "<p>&lt;/script&gt;&lt;!-- \u2028 &lt;b&gt; &amp; &quot;</p>"
+    with opened(tmp_path) as database:
+        url = "/notes/posts/one/"
+        add(database, url=url, author=hostile, html=escaped)
+        add(
+            database,
+            url=url,
+            parent=1,
+            author="Bo",
+            html='<p><img src="https://c.example/a" /></p>',
+        )
+        add(database, url=url, parent=2, author="", html="<p>Nameless</p>")
+        add(database, url=url, parent=3, author="Cy", html="<p>In\n*two* lines</p>")
+        database.read_now(exports_hugo.write, "", site.folder / "data/talk")
+    site.post("one")
+    page = site.build(more='data = "talk"\n')["posts/one/index.html"]
+    about = described(page)
+    assert (about["url"], about["headline"], about["commentCount"]) == (HERE, "one", 4)
+    first, picture, last = every_comment(about)
+    assert first["author"]["name"] == hostile
+    assert first["text"] == '</script><!-- <b> & "'
+    assert first["url"] == f"{HERE}#commentsvc-1"
+    assert picture["image"] == "https://c.example/a"
+    assert (last["text"], picture["comment"]) == ("In *two* lines", [last])
+    shutil.rmtree(site.folder / "data")
+    shutil.copytree(exported, site.folder / "data/talk")
+    page = site.build(more='data = "talk"\n')["posts/one/index.html"]
+    names = [each["author"]["name"] for each in every_comment(described(page))]
+    assert "Rosa & <b>Weber</b>" in names
 
 
 def test_data_files_of_earlier_versions_are_found_and_those_of_other_pages_are_not(

@@ -16,6 +16,7 @@ from commentsvc.moderation.threads import set_state
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from tests.unit.admin_client import seated
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
+from tests.unit.json_ld import described
 
 
 def test_a_closed_page_is_readable_and_has_no_form(service: Served) -> None:
@@ -50,7 +51,7 @@ class Outline(HTMLParser):
         assert not self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag != "script"
+        assert tag != "script" or dict(attrs) == {"type": "application/ld+json"}
         assert not [name for name, _ in attrs if name.startswith("on") or name == "style"]
         self.tags.append((tag, dict(attrs)))
         if tag not in ("br", "input", "link", "meta"):
@@ -88,6 +89,29 @@ def test_a_thread_is_a_list_of_articles_and_a_form(service: Served) -> None:
         "lang": "en",
         "subject": None,
     }
+
+
+@pytest.mark.parametrize("view", ["", "&view=page"])
+def test_a_thread_says_to_search_engines_what_it_is(service: Served, view: str) -> None:
+    assert b"ld+json" not in service.get(f"/embed/thread?url=/p/{view}").body, "nothing to say"
+    service.submit("Is </script> a *tag*?", author="<!--", title="A post")
+    service.submit("Yes\u2028!", parent=1)
+    document = described(service.get(f"/embed/thread?url=/p/{view}").body.decode())
+    assert document["url"] == "https://blog.example/p/"
+    assert document["commentCount"] == 2
+    assert document.get("headline", "") == ("A post" if view else "")
+    [question] = document["comment"]
+    assert (question["author"]["name"], question["text"]) == ("<!--", "Is </script> a tag?")
+    assert question["comment"][0]["url"] == "https://blog.example/p/#commentsvc-2"
+
+
+def test_a_page_of_ours_describes_no_page_whose_address_is_unknown(service: Served) -> None:
+    """In the blog's page the path leads to the blog, on a page of ours to ourselves."""
+    sent = {"url": "/p/", "author": "Ann", "message": "Hello"}
+    assert service.post("/api/comments?site=notes", sent).status == 201
+    assert b"ld+json" not in service.get("/embed/thread?url=/p/&site=notes&view=page").body
+    fragment = service.get("/embed/thread?url=/p/&site=notes").body.decode()
+    assert described(fragment, "https://notes.example/p/")["url"] == "/p/"
 
 
 def test_imported_comments_keep_the_names_that_old_links_have(service: Served) -> None:
