@@ -3,7 +3,12 @@
 from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.invite import Inviter
 from commentsvc.admin.layout import AdminContext
-from commentsvc.admin.reauthentication import NEEDS_PASSWORD, WRONG_PASSWORD
+from commentsvc.admin.reauthentication import (
+    NEEDS_PASSWORD,
+    WRONG_PASSWORD,
+    GivenRole,
+    give_role,
+)
 from commentsvc.admin.render import number, redirect, render
 from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.auth import invitations, passwords, sessions
@@ -77,11 +82,9 @@ class AccountPages:
                 return True  # somebody else has removed it
             if verb == "remove":
                 profiles.remove(tx, profile.name, may_be_last=False)
-            elif has_password or profile.covers(role, sites):
-                profiles.assign(tx, profile.name, role, sites)
-            else:
-                return False
-            return True
+                return True
+            given = GivenRole(context.moderator.moderator_id, role, sites, has_password)
+            return give_role(tx, profile, given, context.now)
 
         try:
             if not await self._database.write(work):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from commentsvc import outbox
 from commentsvc.admin.access import public_address
-from commentsvc.auth import invitations
+from commentsvc.auth import account_mails, invitations
 from commentsvc.auth.invitations import AccountInvitation
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.context import ServiceContext
@@ -40,6 +40,7 @@ class Inviter:
             made = invitations.add(tx, owner, role, "\n".join(dict.fromkeys(sites)), mailed, now)
             if mailed:
                 outbox.mail(tx, "invitation", MailAddress(mailed, language), now)
+            account_mails.tell(tx, owner, account_mails.ACCOUNTS, now)
             return made
 
         made = await self._database.write(work)

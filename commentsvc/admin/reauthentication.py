@@ -5,11 +5,15 @@ address, the password, the second factor or a passkey, nor make a token, invite 
 account more rights. Every account has a password, also one whose owner signs in in other ways.
 """
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from commentsvc.admin.login_limit import LoginLimiter
-from commentsvc.auth import accounts, passwords
+from commentsvc.auth import account_mails, accounts, passwords
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
+from commentsvc.moderation import profiles
+from commentsvc.moderation.profiles import Profile
 from commentsvc.util.i18n import gettext as _
 
 WRONG_PASSWORD: Final = _("This is not your current password.")
@@ -32,3 +36,26 @@ class Reauthentication:
         account = await self._database.read(accounts.find, name)
         stored = account.password_hash if account else passwords.NOBODY
         return await self._limiter.verify(password, stored, known=True)
+
+
+class GivenRole(NamedTuple):
+    """A role on `sites` that the account `owner` gives; `is_sure` with that account's password."""
+
+    owner: int
+    role: str
+    sites: Sequence[str]
+    is_sure: bool
+
+
+def give_role(tx: Transaction, profile: Profile, given: GivenRole, now: int) -> bool:
+    """Give an account a role; return False if that takes the password. Raise ProfileRefused.
+
+    More rights than before are mailed to the owner.
+    """
+    gives_more = not profile.covers(given.role, given.sites)
+    if gives_more and not given.is_sure:
+        return False
+    profiles.assign(tx, profile.name, given.role, given.sites)
+    if gives_more:
+        account_mails.tell(tx, given.owner, account_mails.ACCOUNTS, now)
+    return True

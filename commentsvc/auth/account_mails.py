@@ -1,7 +1,8 @@
 """Mails about moderators' accounts: a link that confirms an address, and what was changed.
 
 Each change of what opens an account is mailed to the account's address, so that its owner notices
-somebody else's. The change of an address is mailed to the former one too.
+somebody else's; so are an invitation by it, and a higher role that it gives. The change of an
+address is mailed to the former one too.
 """
 
 from typing import Final, NamedTuple
@@ -26,6 +27,7 @@ FACTOR: Final = "account-factor"
 PASSKEY: Final = "account-passkey"
 TOKEN: Final = "account-token"  # noqa: S105 - a kind of mails
 IDENTITY: Final = "account-identity"
+ACCOUNTS: Final = "account-accounts"
 ENDED: Final = "account-ended"
 CHANGES: Final[dict[str, Message]] = {
     ADDRESS: _("Email address"),
@@ -34,6 +36,7 @@ CHANGES: Final[dict[str, Message]] = {
     PASSKEY: _("Passkeys"),
     TOKEN: _("Tokens for programs"),
     IDENTITY: _("What opens this account"),
+    ACCOUNTS: _("Accounts"),
     ENDED: _("Sign out everywhere"),
 }
 # By the kinds of mails.

@@ -20,6 +20,7 @@ from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
     IdentityTable,
+    InvitationTable,
     ModeratorTable,
     PasskeyTable,
     SessionTable,
@@ -100,9 +101,10 @@ def set_password(tx: Transaction, name: str, password: str) -> None:
 def end_credentials(tx: Transaction, moderator_id: int) -> None:
     """End what opens an account without its password: sessions, tokens, passkeys, identities.
 
-    No provider opens it again before somebody confirms the account's address anew.
+    Its invitations end too, since who knew the password may have made one to come back. No provider
+    opens the account again before somebody confirms its address anew.
     """
-    for table in (SessionTable, ApiTokenTable, PasskeyTable, IdentityTable):
+    for table in (SessionTable, ApiTokenTable, PasskeyTable, IdentityTable, InvitationTable):
         tx.change(table.delete().where(table.moderator == moderator_id))
     forgotten = ModeratorTable.update(may_link=0, asked_email="", asked_at=0)
     tx.change(forgotten.where(ModeratorTable.id == moderator_id))

@@ -2,7 +2,7 @@
 
 A link contains the invitation's id, signed (see `signed_links`), so nobody can make a link from the
 database. Using or revoking it deletes its row. It also ends when its maker is no longer an owner of
-all sites.
+all sites, or ends all that opens the own account (see `accounts.end_credentials`).
 
     ModeratorError
       InvitationOver   the link was used or revoked, or has expired

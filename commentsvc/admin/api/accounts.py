@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 from commentsvc.admin.api.token_access import Call, Plain, Sent, endpoint
 from commentsvc.admin.invite import Inviter
 from commentsvc.admin.login_limit import LoginLimiter
-from commentsvc.admin.reauthentication import Reauthentication
+from commentsvc.admin.reauthentication import GivenRole, Reauthentication, give_role
 from commentsvc.api.serialize import Answer, Moment, answer_of
 from commentsvc.auth import account_mails, api_tokens, credentials, invitations, passwords
 from commentsvc.auth.api_tokens import NAME_LENGTH, TOKEN_SIZE
@@ -211,15 +211,14 @@ class AccountsApi:
     @endpoint("PUT", "/accounts/{id}/role", ADMINISTER, errors=(409,))
     async def role(self, call: Sent[RoleBody]) -> None:
         """Give an account a role."""
-        number, sent = call.number, call.body
+        number, sent, now = call.number, call.body, call.now
+        given = GivenRole(call.who.account_id, sent.role, sent.sites, bool(sent.password))
         if sent.password:
             await self._authenticate(call, sent.password)
 
         def work(tx: Transaction) -> None:
-            profile = _found(tx, number)
-            if not sent.password and not profile.covers(sent.role, sent.sites):
+            if not give_role(tx, _found(tx, number), given, now):
                 raise _needs_password()
-            profiles.assign(tx, profile.name, sent.role, sent.sites)
 
         await self._database.write(work)
 

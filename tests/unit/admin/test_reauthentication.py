@@ -223,12 +223,13 @@ def test_signing_out_everywhere_ends_all_that_opens_the_account(
 ) -> None:
     other, program = Seat(service), Program(service, "administer", name="ann")
     other.sign_in()
+    other.send("invite", role="owner", password=PASSWORD)
     answer = seat.send("credentials", everywhere="1", password=PASSWORD)
     assert header(answer, "Location") == "sign-in"
     assert not seat.is_signed_in()
     assert not other.is_signed_in()
     assert program.ask("GET", "/profile").status == 401
-    tables = (SessionTable, ApiTokenTable, PasskeyTable, IdentityTable)
+    tables = (SessionTable, ApiTokenTable, PasskeyTable, IdentityTable, InvitationTable)
 
     def left(snapshot: Snapshot) -> list[object]:
         return [row for table in tables for row in snapshot.query(table.select())]

@@ -10,8 +10,16 @@ from msgspec.structs import replace
 from commentsvc import outbox
 from commentsvc.auth import account_mails, accounts, credentials
 from commentsvc.auth.sessions import Lifetime
-from commentsvc.db.connection import Transaction
-from commentsvc.db.schema.comments import IdentityTable, PasskeyTable
+from commentsvc.db.connection import Snapshot, Transaction
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    IdentityTable,
+    ModeratorTable,
+    PasskeyTable,
+    RecoveryCodeTable,
+    TwoFactorTable,
+)
+from commentsvc.db.schema.tables import TABLES
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.moderation import profiles
 from commentsvc.moderation.profiles import Profile
@@ -187,6 +195,8 @@ def test_each_change_on_the_pages_is_mailed_to_the_account(service: Served) -> N
         ("credentials", {"remove": "passkey.1"}, account_mails.PASSKEY),
         ("credentials", {"remove": "identity.1"}, account_mails.IDENTITY),
         ("tokens", {"name": "x", "scope": "read", "days": "7"}, account_mails.TOKEN),
+        ("invite", {"role": "owner"}, account_mails.ACCOUNTS),
+        ("accounts", {"do": "role", "id": 2, "role": "owner"}, account_mails.ACCOUNTS),
         ("password", {"new": NEW, "again": NEW}, account_mails.PASSWORD),
     ]
     for page, fields, kind in forms:
@@ -253,3 +263,30 @@ def test_a_new_password_ends_each_credential(service: Served) -> None:
     assert known() == [*credentials.TABLES]
     service.database.write_now(ManageAccount("passwd", "ann", HASH).apply, now)
     assert known() == []
+
+
+# What an account keeps with a new password: what it wrote, and what a sign-in asks for besides.
+KEPT = {CommentTable, TwoFactorTable, RecoveryCodeTable}
+
+
+def test_nothing_that_belongs_to_an_account_opens_the_service_after_a_new_password(
+    service: Served,
+) -> None:
+    """Who knew the old password may have made an invitation, to come back by."""
+    seat = seat_of(service, "ann")
+    service.database.write_now(furnish)
+    service.database.write_now(AddToken("ann", "x", "read", (), 7, b"digest").apply, 1)
+    link = re.search(
+        r"invitation\?t=[^<\s\"]+", text(seat.send("invite", role="owner", password=PASSWORD))
+    )
+    assert link
+    owned = {table for table in TABLES if ModeratorTable in table._meta.model_refs} - KEPT
+
+    def filled(snapshot: Snapshot) -> set[object]:
+        return {table for table in owned if snapshot.first(table.select().limit(1))}
+
+    assert service.database.read_now(filled) == owned
+    now = int(service.now * 1_000)
+    service.database.write_now(ManageAccount("passwd", "ann", HASH).apply, now)
+    assert service.database.read_now(filled) == set()
+    assert Seat(service).get(link[0]).status == 410
