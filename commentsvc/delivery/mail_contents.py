@@ -315,9 +315,12 @@ class MailContents:
     def _quote(self, entry: Entry) -> Values:
         """Return the values that templates show of a comment."""
         comment = entry.comment
+        html = comment.html
+        if "<img" in html:  # a mail must load nothing; descriptions of pictures stay
+            html = markdown.render(comment.source)
         return {
             "comment": msgspec.structs.replace(comment, author=_author(entry)),
-            "html": markdown.absolute(comment.html, self._page(entry)),
+            "html": markdown.absolute(html, self._page(entry)),
             "source": comment.source[:QUOTED],
             "cut": len(comment.source) > QUOTED,
             "title": self._title(entry),

@@ -121,6 +121,16 @@ def test_a_moderator_reads_the_comment_and_finds_three_links(database: Database)
     assert "https://blog.example/post/" in text
 
 
+def test_a_mail_loads_no_picture_of_a_comment_and_has_its_description(database: Database) -> None:
+    source = f"Look: ![a red bird](image:{'0' * 32}-640x480)"
+    html = render(source, service="https://c.example/comments")
+    assert "<img" in html
+    add(database, status="pending", source=source, html=html)
+    shown = part(composed(database), "html")
+    Outline(shown)
+    assert "<p>Look: a red bird</p>" in shown
+
+
 def test_the_same_row_gives_the_same_mail(database: Database) -> None:
     add(database, status="pending")
     first, second = composed(database), composed(database)
