@@ -419,22 +419,47 @@ def split_prose(path: Path) -> tuple[str, str]:
     return comment.sub("", code), "\n".join([*prose, *comment.findall(code)])
 
 
-def test_the_folders_of_imports_use_each_other_as_their_readme_says() -> None:
-    allowed = {
-        "sources": (),
-        "formats": ("sources",),
-        "staging": (),
-        "store": ("staging.reading",),
-    }
+# What the parts of a package may use of the others, as its README says.
+PARTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "imports": {
+        "sources": ("records", "dates"),
+        "formats": ("records", "dates", "sources"),
+        "staging": ("records", "dates"),
+        "store": ("records", "dates", "staging.reading"),
+    },
+    "db": {
+        "schema": (),
+        "query": ("schema",),
+        "connection": ("query",),
+        "sqlite": ("connection", "errors"),
+        "postgresql": ("connection", "errors", "migrations", "peers", "query", "schema"),
+    },
+}
+
+
+@pytest.mark.parametrize("package", PARTS)
+def test_the_parts_of_a_package_use_each_other_as_its_readme_says(package: str) -> None:
     wrong = []
-    for folder, others in allowed.items():
-        known = tuple(
-            f"commentsvc.imports.{each}" for each in ("records", "dates", folder, *others)
-        )
-        for path in python_files(PACKAGE / "imports" / folder):
-            found = (name for name in imports(path) if name.startswith("commentsvc.imports."))
+    for part, others in PARTS[package].items():
+        known = tuple(f"commentsvc.{package}.{each}" for each in (part, *others))
+        folder = PACKAGE / package / part
+        for path in python_files(folder) or [folder.with_suffix(".py")]:
+            found = (name for name in imports(path) if name.startswith(f"commentsvc.{package}."))
             wrong += [f"{relative(path)}: {name}" for name in found if not name.startswith(known)]
     assert wrong == []
+
+
+def test_the_server_uses_of_imports_what_their_readme_says() -> None:
+    used = {
+        name.split(".")[2]
+        for path in python_files(PACKAGE)
+        if layer(module_of(path)) not in ("imports", "cli")
+        for name in imports(path)
+        if name.startswith("commentsvc.imports.")
+        if not name.startswith(("commentsvc.imports.records", "commentsvc.imports.staging.reading"))
+    }
+    assert used == {"store", "sources"}
+    assert users_of(r"import .*\bblog_pages\b") == {"imports.importer", "mentions.page_posts"}
 
 
 def test_what_docstrings_and_comments_name_exists() -> None:
@@ -481,6 +506,37 @@ def test_no_group_of_a_pattern_is_possessive_or_atomic() -> None:
 
 def test_two_bounded_tables_are_our_own_and_the_others_from_cachetools() -> None:
     assert users_of(r"\bOrderedDict\(") == {"util.ratelimit", "spam.duplicates"}
+
+
+# Claims of READMEs and docstrings: which modules have code that matches a pattern.
+CLAIMED: dict[str, tuple[str, set[str]]] = {
+    "moderation.changes: who changes the status and the text of a comment": (
+        r"\bset_(?:status|text)\b|CommentTable\.update\(\s*(?:status|source|\*\*)",
+        {"moderation.changes", "moderation.undo", "moderation.retention", "imports.store.store"},
+    ),
+    "moderation.undo: who deletes rows of the history": (
+        r"\bChangeTable\.delete\(|for table in \(ChangeTable,",
+        {"imports.store.store", "moderation.retention"},
+    ),
+    "architecture.md: the writer alone announces and purges": (
+        r"\bcaches\.(?:announce|purge)\(|\bbridge\.(?:announce|purge)\(",
+        {"app", "db.writer"},
+    ),
+    "admin.render: who makes HTML that is not escaped": (r"\bMarkup\(", {"admin.comment_view"}),
+}
+
+
+@pytest.mark.parametrize("claim", CLAIMED)
+def test_what_is_said_of_the_users_of_a_thing_is_so(claim: str) -> None:
+    pattern, modules = CLAIMED[claim]
+    assert users_of(pattern) == modules
+
+
+def test_the_only_html_that_templates_do_not_escape_is_of_comments_and_of_a_qr_code() -> None:
+    texts = [path.read_text() for path in (PACKAGE / "templates").rglob("*.*")]
+    found = {name for text in texts for name in re.findall(r"([\w.]+)\s*\|\s*safe\b", text)}
+    html = {"card.html", "comment.html", "entry.comment.html", "quotation.html"}
+    assert found == {*html, "picture"}
 
 
 def test_only_the_settings_and_systemd_read_the_environment() -> None:
@@ -594,6 +650,11 @@ def test_only_the_python_folder_of_the_core_includes_python() -> None:
         path.parent.name for path in CORE.glob("*/*.[ch]") if "Python.h" in path.read_text()
     }
     assert including == {"python"}
+
+
+def test_only_the_mailboxes_of_the_core_have_locks() -> None:
+    locking = {path.stem for path in CORE.glob("*/*.[ch]") if "pthread_mutex" in path.read_text()}
+    assert locking == {"mailbox"}
 
 
 def test_the_core_has_no_word_of_ours() -> None:
@@ -731,6 +792,19 @@ def test_scripts_of_the_widget_import_only_scripts_further_down() -> None:
     assert not graph["count"] - {"counts"}, "a list of pages loads nothing else"
 
 
+def test_six_scripts_define_elements_and_one_function_inserts_html() -> None:
+    texts = {script: (STATIC / f"{script}.js").read_text() for script in SCRIPTS}
+    defines = re.compile(r"(?m)^[\w.]*\bdefine\(")
+    defining = [script for script, text in texts.items() if defines.search(text)]
+    assert defining == ["comments", "reactions", "views", "latest", "popular", "count"]
+    inserts = re.compile(
+        r"(?:inner|outer)HTML\s*\+?=|insertAdjacentHTML|document\.write|createContextualFragment"
+    )
+    assert {
+        script: inserts.findall(text) for script, text in texts.items() if inserts.search(text)
+    } == {"common": ["innerHTML ="]}
+
+
 def test_a_script_that_failed_to_load_is_tried_again_by_its_own_address() -> None:
     for script in SCRIPTS:
         path = STATIC / f"{script}.js"
@@ -739,24 +813,36 @@ def test_a_script_that_failed_to_load_is_tried_again_by_its_own_address() -> Non
             assert (path.parent / address).resolve() == STATIC / f"{again}.js", script
 
 
-# Imports the whole package and prints all exception objects that exist then, as an attribute, a
-# default or in a closure.
-KEPT_EXCEPTIONS = """
-import gc, importlib, pkgutil, commentsvc
+# Imports the whole package and prints what that did: files written, connections, programs,
+# threads, handlers of logs and signals, and all exception objects that exist then, as an attribute,
+# a default or in a closure.
+IMPORTING = """
+import gc, importlib, logging, os, pkgutil, signal, sys, threading
+import commentsvc, commentsvc._core  # an editable checkout compiles the core
+ACTS = {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "sqlite3.connect", "os.mkdir"}
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+def watch(event, arguments):
+    if event in ACTS or event == "open" and (arguments[2] or 0) & WRITES:
+        print(event, *arguments)
+sys.addaudithook(watch)
+signals = list(map(signal.getsignal, signal.valid_signals()))
 for module in pkgutil.walk_packages(commentsvc.__path__, "commentsvc."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
+if signals != list(map(signal.getsignal, signal.valid_signals())):
+    print("handlers of signals")
+print(*threading.enumerate()[1:], *logging.getLogger().handlers, sep="")
 for found in gc.get_objects():
     if isinstance(found, BaseException):
         print(repr(found))
 """
 
 
-def test_no_exception_is_made_by_an_import() -> None:
+def test_importing_a_module_does_nothing_and_makes_no_exception() -> None:
     """Each `raise` of one object lengthens its traceback, whose frames keep the request alive."""
-    words = (sys.executable, "-c", KEPT_EXCEPTIONS)
+    words = (sys.executable, "-B", "-c", IMPORTING)
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == ""
+    assert done.stdout.strip() == ""
 
 
 def test_no_exception_that_is_kept_is_raised() -> None:

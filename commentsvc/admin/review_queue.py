@@ -51,7 +51,7 @@ class FlashMessage(msgspec.Struct, frozen=True):
 
 
 class ReviewPages:
-    """The handlers of lists and authorized."""
+    """The handlers of lists and decisions."""
 
     def __init__(self, context: AdminContext) -> None:
         service = context.service

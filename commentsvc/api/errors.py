@@ -1,6 +1,6 @@
 """Errors to HTTP: the HTTP error for each failure that a client or the database can cause.
 
-This is the only such list. The router uses `as_http`, and the pages `foreseen`.
+A new failure is added here. The router uses `as_http`, and the pages `foreseen`.
 """
 
 from commentsvc import errors

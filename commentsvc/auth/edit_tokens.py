@@ -4,8 +4,6 @@ A token is 128 random bits, given to an author once. The database has its BLAKE2
 with a key that is not in the database: somebody who reads a copy of the data learns no token, and
 somebody who can write a row but does not know the key cannot make a matching one. The first key
 signs; the others are former keys, accepted until their tokens have expired.
-
-The only error is KeyUnusable.
 """
 
 import base64

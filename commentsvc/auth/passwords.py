@@ -4,8 +4,6 @@ They are hashed with Argon2id (RFC 9106) by libsodium. Of the parameters that OW
 these need the least memory: 7 MiB and five passes take 8 ms. Unicode is normalised (NFKC), so that
 the same password from another keyboard is equal (after RFC 8265). libsodium is imported at its
 first use, which takes 0.9 MiB and 6 ms.
-
-The only error is PasswordRefused.
 """
 
 import unicodedata

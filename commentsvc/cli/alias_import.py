@@ -4,8 +4,6 @@ A build of the blog writes the list (for Hugo, `static/hugo` does), and the oper
 command. Readers' browsers cannot send it: whoever could send an alias could move one page's
 comments to another. The list becomes commands as a moderator gives them one by one. They are made
 only for what the database does not have yet, so the same list can be passed after each build.
-
-The only error is InvalidAliasList.
 """
 
 from collections.abc import Iterator, Sequence

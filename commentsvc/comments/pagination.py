@@ -7,8 +7,6 @@ client reads nothing that the list would not show.
 
 A part has a largest number of comments. It ends earlier if its comments are long, so that no answer
 takes long to make.
-
-The only error is BadCursor.
 """
 
 import re

@@ -1,10 +1,9 @@
 """Requests and responses: what handlers receive and return, and who the client is.
 
 The core has parsed each request and limited its size; here its texts become values. Handlers raise
-HttpError for every answer that is not a success, and only the router makes a response of it.
-Nothing here depends on cookies: a request is judged by its content and its origin.
-
-HttpError is the only error: its status and code tell the cases apart.
+HttpError for an answer that is not a success; the router, or what wraps the handlers of pages and
+of other systems' clients, makes a response of it. Its status and code tell the cases apart. Nothing
+here depends on cookies: a request is judged by its content and its origin.
 """
 
 import logging

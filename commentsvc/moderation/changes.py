@@ -1,11 +1,11 @@
 """Changes of the status or text of comments, each with its row in the history.
 
-Only this module and `undo` change a comment's status, and its text for a moderator; `imports.store`
-deletes comments whose import is taken back. `model.MOVES` lists the allowed changes of status; a
-comment for which a change is not allowed, or changes nothing, is left alone and reported. Every
-change is a row of the table `change` in the same transaction. All rows of one decision have the
-same `decision_id`, so that a decision on a hundred comments is undone as one. What a decision
-teaches the spam filter is stored with it.
+Only this module and `undo` change a comment's status and text; `retention` and `imports.store`
+empty comments that are erased, or whose import is taken back. `model.MOVES` lists the allowed
+changes of status; a comment for which a change is not allowed, or changes nothing, is left alone
+and reported. Every change is a row of the table `change` in the same transaction. All rows of one
+decision have the same `decision_id`, so that a decision on a hundred comments is undone as one.
+What a decision teaches the spam filter is stored with it.
 """
 
 from collections import Counter

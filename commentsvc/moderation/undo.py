@@ -1,7 +1,7 @@
 """Undo: take back a whole decision, or the last change of comments.
 
-A row of the history is never deleted: undoing marks it, and takes back what the decision taught the
-spam filter. A change can be undone only while it is the comment's last, so that nobody overrules a
+Undoing marks a row of the history, deletes none, and takes back what the decision taught the spam
+filter. A change can be undone only while it is the comment's last, so that nobody overrules a
 later decision by accident. A comment that was visible before comes back to its old position in the
 thread.
 """

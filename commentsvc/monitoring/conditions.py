@@ -1,4 +1,4 @@
-"""Conditions: what an operator has to know of and mend. This is the only list of them.
+"""Conditions: what an operator has to know of and mend. A new one is added here.
 
 The log, `/readyz`, `/metrics`, the dashboard and `doctor --data` say each in the same words.
 

@@ -4,8 +4,6 @@ It may open the listening sockets itself and keep them over restarts, so that no
 away (sd_listen_fds(3): LISTEN_PID, LISTEN_FDS); wait until the service is ready (sd_notify(3):
 NOTIFY_SOCKET); and expect a signal of life at intervals (sd_watchdog_enabled(3): WATCHDOG_USEC,
 WATCHDOG_PID). Each takes a few lines, so libsystemd is not needed.
-
-The only error is SocketsUnusable.
 """
 
 import asyncio

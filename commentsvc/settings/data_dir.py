@@ -3,8 +3,6 @@
 Most failures of a first start are caused by this folder: a volume that belongs to root, or another
 uid in the container. So it is checked before everything else, and the error names the path, its
 owner, our uid and the command that helps.
-
-The only error is DataUnusable.
 """
 
 import contextlib

@@ -6,8 +6,6 @@ it; this module checks rules between two settings.
 `COMMENTSVC_<SECTION>_<KEY>` overrides the file; `COMMENTSVC_<SECTION>_<KEY>_FILE` names a file with
 the value (for secrets). Lists are separated by commas there. Settings are read from the environment
 here alone, and what systemd passes on in `runtime.systemd`.
-
-The only error is parser.SettingsError.
 """
 
 import os

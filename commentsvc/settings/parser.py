@@ -8,8 +8,6 @@ becomes a note instead.
 The first annotation (`msgspec.Meta`) of a struct's field says what is allowed; in its `extra`,
 "tidy" is a function that returns the value in its normal form or raises ValueError, and "secret"
 keeps the value out of messages.
-
-The only error is SettingsError.
 """
 
 import ipaddress

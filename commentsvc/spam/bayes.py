@@ -7,9 +7,9 @@ two degrees of freedom for each word. This is computed for spam and for its oppo
 is the certainty of the filter. Since words are not independent of each other, it is more certain
 than it should be, so it gives a signal only close to certainty.
 
-The filter says nothing before moderators have trained it. It is the only check that may file a
-comment as spam alone, because moderators did so with similar comments. It may also reduce a score a
-little.
+The filter says nothing before moderators have trained it. Beside bans, it is the only check that
+may file a comment as spam alone, because moderators did so with similar comments. It may also
+reduce a score a little.
 
 A token is a word after normalisation (NFKC, without case). Chinese and Japanese, which have no
 spaces between words, give pairs of characters. The position of a word tells more than the word

@@ -37,6 +37,12 @@ def test_a_submission_is_judged(signals: list[Signal], policy: str, expected: Ve
     assert decide(tuple(signals), score.HOLDS_FROM[policy], 8) == expected
 
 
+def test_only_bans_and_the_filter_may_file_a_comment_as_spam_alone() -> None:
+    points = {name: value for name, value in vars(score).items() if isinstance(value, int)}
+    alone = {name for name, value in points.items() if value >= SpamSettings().spam_score}
+    assert alone == {"BANNED", "LIKE_SPAM"}
+
+
 def test_nothing_is_filed_as_spam_where_that_is_off() -> None:
     assert decide((BANNED,), score.HOLDS_FROM["none"], 0).decision == "hold"
     assert decide((LINKS,) * 20, 5, 0).decision == "hold"
