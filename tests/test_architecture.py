@@ -532,11 +532,11 @@ def test_what_is_said_of_the_users_of_a_thing_is_so(claim: str) -> None:
     assert users_of(pattern) == modules
 
 
-def test_the_only_html_that_templates_do_not_escape_is_of_comments_and_of_a_qr_code() -> None:
+def test_templates_leave_only_html_of_comments_a_qr_code_and_json_ld_unescaped() -> None:
     texts = [path.read_text() for path in (PACKAGE / "templates").rglob("*.*")]
     found = {name for text in texts for name in re.findall(r"([\w.]+)\s*\|\s*safe\b", text)}
     html = {"card.html", "comment.html", "entry.comment.html", "quotation.html"}
-    assert found == {*html, "picture"}
+    assert found == {*html, "picture", "structured"}
 
 
 def test_only_the_settings_and_systemd_read_the_environment() -> None:
