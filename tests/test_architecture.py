@@ -109,7 +109,7 @@ OWN_POOLS = {
     "backup.scheduled",
     "util.threads",
 }
-OUTGOING = {"httpx2", "httpx", "aiohttp", "requests", "smtplib", "imaplib", "aiosmtplib"}
+OUTGOING = {"h11", "httpx", "aiohttp", "requests", "smtplib", "imaplib", "aiosmtplib"}
 # Who connects without these clients: to servers of the settings, and to our own sockets.
 CONNECTS = frozenset({
     "cli.client", "cli.doctor.remote", "cli.doctor.local", "delivery.smtp", "inbox.imap",

@@ -10,7 +10,6 @@ import socket
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import closing
 from itertools import chain, zip_longest
 from typing import Any, Final
 
@@ -68,17 +67,6 @@ async def connect(addresses: Sequence[str], port: int) -> socket.socket:
             task.cancel()
             task.add_done_callback(_close)
     raise ConnectionError("; ".join(failures) or "it has no address")
-
-
-async def reachable(addresses: Sequence[str], port: int) -> str:
-    """Return the first of `addresses` that answers, for a library that takes no connection.
-
-    A single one is not tried before. Raise OSError.
-    """
-    if len(set(addresses)) == 1:
-        return addresses[0]
-    with closing(await connect(addresses, port)) as connection:
-        return str(connection.getpeername()[0])
 
 
 def _alternating(addresses: Sequence[str]) -> list[str]:

@@ -5,25 +5,26 @@ any of its addresses is not public (private, loopback, link-local, a cloud's met
 multicast, or one of these inside an IPv6 address), nothing is sent, unless the operator allows that
 network. The connection goes to one of the addresses that were checked, even if the name resolves
 to another one a moment later. TLS still verifies the name, with the certificates of certifi. Only
-`fetch` follows redirects, the proxies of the environment are ignored, and the time and the size of
-the answer are bounded.
+`fetch` follows redirects, the proxies of the environment are ignored, and the time, the size of the
+answer and what its parts cost are bounded.
 
 There are two clients, since there are two kinds of addresses: `SettingsClient` is for those that
 the operator wrote into the settings, `StrangerClient` for those that anybody can name, such as the
 source of a webmention. Each has its own list of allowed networks. A stranger reaches the usual
 ports only, and never this machine.
 
-httpx2 is imported at the first request, since it takes 1.6 MiB and 20 ms, and most services send
-no requests.
+h11 is imported at the first request, since most services send none.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+import socket
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from ipaddress import ip_address, ip_network
 from typing import Any, ClassVar, Final, NamedTuple
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
-from commentsvc.util.connect import look_up, reachable
+from commentsvc.util.connect import connect, look_up
 from commentsvc.util.ip_ranges import is_local, is_public
 from commentsvc.util.origin import host_name
 from commentsvc.util.tls import certificate_fault, client_context
@@ -31,11 +32,16 @@ from commentsvc.util.tls import certificate_fault, client_context
 DEADLINE: Final = 20.0  # seconds for the whole request, by default
 REDIRECTS: Final = 5  # that `fetch` follows
 ANSWER: Final = 2_048  # bytes of an answer that `post` reads: enough for an error message
-# Bytes of an answer for each piece that it may come in, and pieces that are allowed in any case.
-# Each piece costs time on the event loop, so a server that sends single bytes is refused.
+# Bytes of an answer's head, with all interim ones (103 Early Hints) before it, and of its trailers,
+# as in Node.js: each line costs time on the event loop.
+HEAD: Final = 16_384
+READ: Final = 4_096  # bytes that are read before others get their turn
+# Bytes of an answer for each piece that it may come in, and pieces that are allowed in any case. A
+# server that sends single bytes is refused.
 PIECE: Final = 512
 PIECES: Final = 1_000
-TURN: Final = 64  # pieces that are read before others get their turn
+# What stands in an address as it is; the rest is percent-encoded.
+ADDRESS: Final = "+!$%&'()*,/:;=?@[]|~"
 EMPTY: Final[Mapping[str, str]] = {}
 
 STRANGER_PORTS: Final = (80, 443)  # that an address of a stranger may name
@@ -125,8 +131,6 @@ class _Client:
 
     async def _send(self, request: tuple[str, str, bytes, Mapping[str, str]], most: int) -> Fetched:
         """Send a request (method, url, body, headers) and read `most` bytes, or a few more."""
-        import httpx2
-
         method, url, body, headers = request
         parts = urlsplit(url)
         # As browsers write it. Python's resolver takes "ß" for "ss", and minutes for a long name.
@@ -135,33 +139,29 @@ class _Client:
         port = usual if parts.port is None else parts.port
         if not host or usual is None or port is None:
             raise RemoteError("it is no http address")
-        address = await self._resolve(host, port)
-        target = f"{parts.scheme}://{_bracketed(address)}:{port}{parts.path or '/'}"
-        sent = httpx2.Request(
-            method,
-            f"{target}?{parts.query}" if parts.query else target,
-            headers={
-                **headers,
-                "Host": _bracketed(host) + ("" if parts.port is None else f":{port}"),
-                "User-Agent": "commentsvc",
-            },
-            content=body,
-            extensions={"sni_hostname": host, "timeout": httpx2.Timeout(None).as_dict()},
+        sent = {
+            "Host": (f"[{host}]" if ":" in host else host)
+            + ("" if parts.port is None else f":{port}"),
+            "User-Agent": "commentsvc",
+            "Connection": "close",
+            **headers,
+        }
+        if method == "POST":
+            sent["Content-Length"] = str(len(body))
+        target = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), ADDRESS)
+        tls = parts.scheme == "https"
+        reader, writer = await asyncio.open_connection(
+            sock=await self._connect(host, port),
+            ssl=client_context() if tls else None,
+            server_hostname=host if tls else None,
         )
-        async with httpx2.AsyncHTTPTransport(verify=client_context(), trust_env=False) as transport:
-            response = await transport.handle_async_request(sent)
-            try:
-                read = await _read(response.aiter_raw(), most)
-                media_type = response.headers.get("content-type", "").partition(";")[0].strip()
-                fields = tuple(
-                    (name.lower(), value) for name, value in response.headers.multi_items()
-                )
-                return Fetched(response.status_code, media_type.lower(), read, fields)
-            finally:
-                await response.aclose()
+        try:
+            return await _exchange(reader, writer, (method, target, body, sent), most)
+        finally:
+            writer.transport.abort()
 
-    async def _resolve(self, host: str, port: int) -> str:
-        """Return an address of `host` that answers.
+    async def _connect(self, host: str, port: int) -> socket.socket:
+        """Return a connection to an address of `host`.
 
         Raise OSError, and RemoteError if any address of it is not allowed.
         """
@@ -172,7 +172,7 @@ class _Client:
                     f"{host} is {address}, which is no public address. If that is meant, add its"
                     f" network to {self.SETTING}."
                 )
-        return await reachable(addresses, port)
+        return await connect(addresses, port)
 
     def _may_reach(self, address: str) -> bool:
         ip = ip_address(address.partition("%")[0])
@@ -190,44 +190,77 @@ class StrangerClient(_Client):
 
     SETTING = "mentions.allowed_networks"
 
-    async def _resolve(self, host: str, port: int) -> str:
+    async def _connect(self, host: str, port: int) -> socket.socket:
         if port not in STRANGER_PORTS:
             raise RemoteError(f"it has the port {port}; addresses of others have 80 or 443")
-        return await super()._resolve(host, port)
+        return await super()._connect(host, port)
 
     def _may_reach(self, address: str) -> bool:
         return super()._may_reach(address) and not is_local(address)
 
 
-def _bracketed(host: str) -> str:
-    """Return a host as it stands in an address: IPv6 in brackets."""
-    return f"[{host}]" if ":" in host else host
-
-
 async def _in_time(deadline: float, sending: Coroutine[Any, Any, Fetched]) -> Fetched:
     """Return the answer that `sending` gives within so many seconds. Raise RemoteError."""
-    import httpx2
+    import h11
 
     try:
         async with asyncio.timeout(deadline):
             return await sending
     except TimeoutError as error:
         raise RemoteError(f"no answer within {deadline:.0f} s") from error
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+    except (h11.ProtocolError, OSError, ValueError) as error:
         text = certificate_fault(error) or str(error) or type(error).__name__
         raise RemoteError(text) from error
 
 
-async def _read(pieces: AsyncIterator[bytes], most: int) -> bytes:
-    """Return the first `most` bytes of an answer, or a few more. Raise RemoteError."""
-    read, number = bytearray(), 0
-    async for piece in pieces:
-        read += piece
-        number += 1
-        if len(read) >= most:
-            break
-        if number > PIECES + most // PIECE:
-            raise RemoteError("it sends its answer in too many pieces")
-        if number % TURN == 0:
+async def _exchange(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    request: tuple[str, str, bytes, Mapping[str, str]],
+    most: int,
+) -> Fetched:
+    """Send a request (method, target, body, headers) on a connection, and read its answer.
+
+    `most` bytes of it are read, or a few more. Raise RemoteError, h11.ProtocolError, OSError.
+    """
+    import h11
+
+    method, target, body, headers = request
+    protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD + READ)
+    fields = [(name.encode(), value.encode()) for name, value in headers.items()]
+    head = h11.Request(method=method, target=target, headers=fields)
+    for part in (head, h11.Data(data=body), h11.EndOfMessage()):
+        writer.write(protocol.send(part) or b"")
+    response: h11.Response | None = None
+    read, pieces, received = bytearray(), 0, 0
+    while len(read) < most or response is None:
+        event = protocol.next_event()
+        if event is h11.NEED_DATA:
+            if response is None and received > HEAD:
+                raise RemoteError(f"the head of its answer has more than {HEAD} bytes")
             await asyncio.sleep(0)
-    return bytes(read)
+            received += len(data := await reader.read(READ))
+            if not data and response is None:
+                raise RemoteError("it closed the connection without an answer")
+            protocol.receive_data(data)
+        elif isinstance(event, h11.Response):
+            response = event
+        elif isinstance(event, h11.Data):
+            read += event.data
+            pieces += 1
+            if pieces > PIECES + most // PIECE:
+                raise RemoteError("it sends its answer in too many pieces")
+        elif not isinstance(event, h11.InformationalResponse):
+            break
+    assert response, "no body comes before its head"
+    got = tuple((name.decode(), _decoded(value)) for name, value in response.headers)
+    found = Fetched(response.status_code, "", bytes(read), got)
+    media_type = found.header("content-type").partition(";")[0].strip().lower()
+    return found._replace(type=media_type)
+
+
+def _decoded(value: bytes) -> str:
+    """Return the value of a header: some servers send UTF-8, and others Latin-1."""
+    with suppress(UnicodeDecodeError):
+        return value.decode()
+    return value.decode("latin-1")

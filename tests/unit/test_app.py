@@ -37,7 +37,7 @@ LATE = (
     "commentsvc.inbox.receiver",
     "commentsvc.compat.isso",
     "fido2",
-    "httpx2",
+    "h11",
     "idna",
     "jinja2",
     "nacl",

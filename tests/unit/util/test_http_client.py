@@ -5,7 +5,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -194,6 +195,114 @@ def test_a_server_that_sends_single_bytes_is_left(receiver: Receiver) -> None:
         post(f"http://127.0.0.1:{receiver.port}/", LOCAL)
     receiver.pieces = 500
     assert post(f"http://127.0.0.1:{receiver.port}/", LOCAL).text == "x" * 500
+
+
+ANSWER = b"HTTP/1.1 200 \r\nContent-Length: 2\r\n%b\r\nhi"
+CHUNKED = b"HTTP/1.1 200 \r\nTransfer-Encoding: chunked\r\n%b\r\n"
+INTERIM = b"HTTP/1.1 103 \r\n\r\n"
+HOSTILE = {
+    "interim answers without an end": [INTERIM * 4_000] * 200,
+    "100 Continue without an end": [b"HTTP/1.1 100 \r\n\r\n" * 4_000] * 200,
+    "many short lines": [ANSWER % (b"a:\r\n" * 24_000)],
+    "many lines of interim answers": [b"HTTP/1.1 103 \r\n" + b"a:\r\n" * 24_000],
+    "folded lines": [ANSWER % (b"a: b\r\n" + b" c\r\n" * 24_000)],
+    "a line without an end": [b"HTTP/1.1 200 \r\na: " + b"b" * 1_000_000],
+    "a reason without an end": [b"HTTP/1.1 200 " + b"b" * 1_000_000],
+    "many trailers": [CHUNKED % b"", b"0\r\n" + b"a:\r\n" * 24_000 + b"\r\n"],
+    "a long chunk extension": [CHUNKED % b"", b"1;" + b"a" * 1_000_000],
+    "single bytes": [CHUNKED % b"", b"1\r\na\r\n" * 200_000],
+}
+
+
+@contextmanager
+def answering(parts: list[bytes]) -> Iterator[int]:
+    """Serve these bytes to each connection, and yield the port."""
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                with connection, suppress(OSError):
+                    connection.recv(65_536)
+                    for part in parts:
+                        connection.sendall(part)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield int(listening.getsockname()[1])
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+async def _longest_turn(fetching: Coroutine[Any, Any, Any]) -> tuple[float, str]:
+    """Return the CPU time of the event loop's longest turn in ms, and why the fetch failed."""
+    longest = 0.0
+    task = asyncio.ensure_future(fetching)
+    while not task.done():
+        began = time.thread_time()
+        await asyncio.sleep(0)
+        longest = max(longest, time.thread_time() - began)
+    return longest * 1_000, str(task.exception())
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_answer_holds_up_the_event_loop(kind: str) -> None:
+    """Strangers choose the servers, and eight are asked at once."""
+    with answering(HOSTILE[kind]) as port:
+        asked = SettingsClient(LOCAL).fetch(f"http://127.0.0.1:{port}/", 1_000_000, {})
+        took, why = asyncio.run(_longest_turn(asked))
+    assert "too" in why or "more than" in why
+    assert took < 50, kind
+
+
+def test_interim_answers_and_usual_heads_are_read() -> None:
+    head = b"".join(b"X-%d: %b\r\n" % (n, b"v" * 70) for n in range(100))
+    with answering([INTERIM * 3, ANSWER % head]) as port:
+        answer = asyncio.run(SettingsClient(LOCAL).get(f"http://127.0.0.1:{port}/", 10))
+    assert (answer.status, answer.body, answer.header("x-99")) == (200, b"hi", "v" * 70)
+
+
+@pytest.mark.parametrize("value", ["é".encode(), "é".encode("latin-1")])
+def test_a_header_of_any_letters_is_read_and_can_be_sent_back(
+    receiver: Receiver, value: bytes
+) -> None:
+    """An ETag that cannot be sent back would end the requests for that page for ever."""
+    with answering([ANSWER % (b'ETag: "%b"\r\n' % value)]) as port:
+        answer = asyncio.run(SettingsClient(LOCAL).get(f"http://127.0.0.1:{port}/", 10))
+    again = {"If-None-Match": answer.header("etag")}
+    asyncio.run(SettingsClient(LOCAL).get(f"http://127.0.0.1:{receiver.port}/", 10, again))
+    assert (answer.header("etag"), len(receiver.got)) == ('"é"', 1)
+
+
+@pytest.mark.parametrize("end", [b"", b"HTTP/1.1 200 \r\n", b"HTTP/1.1 200 \r\n\r\nwhole"])
+def test_an_answer_ends_with_its_connection(end: bytes) -> None:
+    with answering([end]) as port:
+        asked = SettingsClient(LOCAL).get(f"http://127.0.0.1:{port}/", 10)
+        if end.endswith(b"whole"):
+            assert asyncio.run(asked).body == b"whole"
+        else:
+            with pytest.raises(RemoteError, match=r"closed|without"):
+                asyncio.run(asked)
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("/ü?q=ä&b", "/%C3%BC?q=%C3%A4&b"),
+        ("/%C3%BC?a=%20", "/%C3%BC?a=%20"),
+        ('/a b"<>`', "/a%20b%22%3C%3E%60"),
+        ("?a=b/?#c", "/?a=b/?"),
+        ("", "/"),
+    ],
+)
+def test_an_address_is_sent_as_browsers_write_it(
+    receiver: Receiver, written: str, sent: str
+) -> None:
+    asyncio.run(SettingsClient(LOCAL).get(f"http://127.0.0.1:{receiver.port}{written}", 10))
+    assert receiver.got[0][0] == sent
 
 
 def test_a_server_that_never_answers_is_left() -> None:
