@@ -59,9 +59,9 @@ def shares(total: int, ranks: int) -> list[int]:
     return parts
 
 
-def pages(number: int = PAGES) -> list[Page]:
+def pages(number: int = PAGES, comments: int = COMMENTS) -> list[Page]:
     """Return all pages, the most read one first."""
-    counts = shares(COMMENTS, number)
+    counts = shares(comments, number)
     return [Page(f"/post/{rank}/", count) for rank, count in enumerate(counts, 1)]
 
 

@@ -63,8 +63,12 @@ def find_wrk() -> str:
 
 
 def ask(port: int, targets: Path, clients: int, depth: int, seconds: float, core: str) -> Outcome:
-    """Let wrk request the `targets` (one per line) for whole `seconds`. Raise ClientError."""
-    words = [find_wrk(), "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", PATIENCE]
+    """Let wrk request the `targets` (one per line) for whole `seconds` (1 at least).
+
+    Raise ClientError.
+    """
+    duration = f"-d{max(1, round(seconds))}s"
+    words = [find_wrk(), "-t1", f"-c{clients}", duration, "--timeout", PATIENCE]
     words += ["-s", str(WRK_SCRIPT), f"http://127.0.0.1:{port}/", "--"]
     said, share = run([*words, str(targets), str(depth)], core)
     return parse_wrk(said, depth, share)

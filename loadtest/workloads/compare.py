@@ -39,6 +39,7 @@ from loadtest.report.table import align, number, show
 DEFAULT: Final = ("count", "count-pipelined", "count-miss", "submit")
 BASE, HEAD = "base", "head"
 SUBMITTERS: Final = 32  # connections that fill a database
+LITTLE: Final = 1_000  # comments of a short run
 BOUND: Final = 1.05
 FIGURES: Final = {"start_ms": "start, ms", "rss_start_mib": "MiB at start", "rss_mib": "MiB at end"}
 
@@ -217,7 +218,8 @@ def main(
         client.find_wrk()
     programs.generator()
     with prepare_empty(extent_of(short, rounds, seconds)) as empty:
-        environment, versions = _fill_both(empty, {BASE: base, HEAD: head})
+        pages = blog.pages(comments=LITTLE if short else blog.COMMENTS)
+        environment, versions = _fill_both(empty, {BASE: base, HEAD: head}, pages)
         comparison = Comparison(environment, versions, chosen)
         rows = play(environment.extent, comparison.play)
     result = sum_up(environment.about, {}, rows, lambda every: judge(every, bound))
@@ -227,10 +229,9 @@ def main(
 
 
 def _fill_both(
-    environment: Environment, revisions: dict[str, str]
+    environment: Environment, revisions: dict[str, str], pages: Sequence[Page]
 ) -> tuple[Environment, list[Version]]:
     """Build both versions, and fill a database by each."""
-    pages = blog.pages()
     versions = []
     for name, revision in revisions.items():
         click.echo(f"{name}: {revision or 'the working tree'}")

@@ -40,7 +40,7 @@ from loadtest.harness.result import Result, Verdict
 from loadtest.harness.rounds import Extent, play, quiet, rotated
 from loadtest.harness.scenario import CLIENTS, ELSEWHERE, MARK, WRITERS, Goal
 from loadtest.harness.service import Service, ServiceError, Visitor, copy
-from loadtest.report.command import finish, options
+from loadtest.report.command import extent_of, finish, options
 from loadtest.report.table import align, milliseconds, number, show
 
 SIZES: Final = (10_000, 1_000_000, 5_000_000)
@@ -269,7 +269,7 @@ def table(result: Result) -> str:
 @click.option("--postgresql", is_flag=True, help="With PostgreSQL in place of SQLite.")
 def main(seconds: int, rounds: int, short: bool, largest: int, postgresql: bool) -> None:
     """Each kind of request at up to 5 million comments."""
-    extent = Extent(1, 0.3, 1) if short else Extent(rounds, seconds, 2)
+    extent = extent_of(short, rounds, seconds)
     sizes = SHORT_SIZES if short else [size for size in SIZES if size <= largest]
     with prepare_empty(extent) as environment, ExitStack() as stack:
         folder = (environment.folder if short else BUILD / "growth") / "postgresql"

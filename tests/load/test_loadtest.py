@@ -4,9 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from loadtest.data import blog
+from loadtest.data.seed import seed
 from loadtest.harness.install import PROGRAM
 from loadtest.harness.programs import ROOT
 from tests.conftest import find_program
@@ -16,9 +19,33 @@ TWO_CORES = pytest.mark.skipif(
 )
 
 
+# `python -m loadtest`, with a copy of the database that each command would make alike.
+COMMAND = """
+import shutil, sys
+from loadtest.__main__ import main
+from loadtest.harness import environment
+data, makes = sys.argv.pop(1), environment.seed
+def copies(folder, ranked, progress):
+    if len(ranked) == environment.blog.PAGES:
+        shutil.copytree(data, folder)
+    else:
+        makes(folder, ranked, progress)
+environment.seed = copies
+main()
+"""
+_seeded: list[Path] = []
+
+
+@pytest.fixture(autouse=True, scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Make the database at the beginning of most commands once."""
+    _seeded[:] = [tmp_path_factory.mktemp("seeded") / "data"]
+    seed(_seeded[0], blog.pages(blog.PAGES), lambda _: None)
+
+
 def load(*words: str) -> str:
     """Return the output of a load test that must succeed."""
-    words = (sys.executable, "-m", "loadtest", *words)
+    words = (sys.executable, "-c", COMMAND, str(_seeded[0]), *words)
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
