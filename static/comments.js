@@ -53,12 +53,12 @@ const FAILED = "commentsvc-failed";
 
 const stylesheet = loadStylesheet("comments.css");
 
-function avatar({ author, picture }) {
+function avatar({ author, picture, initial = [...author][0] }) {
   let hue = 0;
   for (const letter of author) hue = (hue * 31 + letter.codePointAt(0)) % 360;
-  const element = h("span.avatar", { ariaHidden: "true" }, [...author][0]);
-  element.style.setProperty("--commentsvc-hue", String(hue - (hue % 30)));
-  const onerror = ({ target }) => target.remove();
+  const style = "--commentsvc-hue:" + (hue - (hue % 30));
+  const element = h("span.avatar", { ariaHidden: "true", style }, initial);
+  const onerror = () => element.lastChild.remove();
   if (picture) element.append(h("img", { src: base + picture, alt: "", onerror }));
   return element;
 }

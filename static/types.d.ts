@@ -21,6 +21,7 @@ export interface Comment {
   role?: "owner" | "moderator";
   permalink?: string;
   verified?: boolean;
+  initial?: string;
   content: string;
   html: string;
   published: string;

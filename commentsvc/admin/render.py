@@ -117,14 +117,6 @@ def _utc(moment: int) -> datetime:
     return datetime.fromtimestamp(moment / 1_000, UTC)
 
 
-def hue(author: str) -> int:
-    """Return the number of the colour for an author, from 0 to 11, as static/comments.js does."""
-    degrees = 0
-    for letter in author:
-        degrees = (degrees * 31 + ord(letter)) % 360
-    return degrees // 30
-
-
 # Words that identify browsers and systems, in this order: earlier ones also contain a later word.
 _BROWSERS: Final = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
 _SYSTEMS: Final = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
@@ -146,7 +138,6 @@ TEMPLATES: Final = Templates(
         "ago": ago,
         "browser": browser,
         "exactly": exactly,
-        "hue": hue,
         "machine": machine,
         "pictures": pictures,
         "said_reason": reasons.said,

@@ -16,6 +16,7 @@ from commentsvc.comments.popular import Period
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.model import APPROVED, PENDING, Comment
 from commentsvc.util.origin import address_key
+from commentsvc.util.text import initial
 from commentsvc.util.timestamps import local, rfc3339
 
 # An MD5 digest; Stacosys' clients may have sent anything in its place.
@@ -62,8 +63,9 @@ class Item(Answer, frozen=True, gc=False):
     edited (RFC 3339, UTC), votes; picture, an address relative to the service's, if the site shows
     pictures; anchor, the id that an imported comment had in its old system, so that old links still
     lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it; pinned, if
-    it is the first on its page; permalink, the address of a reply on another site; and verified,
-    if the author had signed in.
+    it is the first on its page; permalink, the address of a reply on another site; verified, if
+    the author had signed in; and initial, the first character of the author's name if it is made of
+    several code points, such as a flag.
     """
 
     id: int
@@ -83,6 +85,7 @@ class Item(Answer, frozen=True, gc=False):
     pinned: bool = False
     permalink: str = ""
     verified: bool = False
+    initial: str = ""
 
 
 class Receipt(Answer, frozen=True, gc=False):
@@ -327,6 +330,7 @@ class CommentSerializer:
             comment.role,  # type: ignore[arg-type]  # the table's CHECK says that it is one of them
             permalink=comment.permalink,
             verified=comment.reader_id is not None,
+            initial="" if len(first := initial(comment.author)) == 1 else first,
         )
 
 

@@ -27,6 +27,7 @@ from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.model import APPROVED, CLOSED
 from commentsvc.util.suggestions import no_such
+from commentsvc.util.text import hue
 from commentsvc.util.timestamps import rfc3339
 
 # The beginning of each file; other files are not ours and never removed.
@@ -205,6 +206,7 @@ def _comment(
         "id": comment.id,
         "anchor": comment.anchor,
         "author": comment.author,
+        "hue": hue(comment.author),
         "site": comment.site,
         "role": comment.role,
         "verified": comment.reader_id is not None,

@@ -89,6 +89,7 @@ ECHOED_MESSAGE, ECHOED_FIELD = 16_384, 2_048
 KNOWN = (
     *("id", "parent", "author", "avatar", "site", "published", "edited", "picture", "anchor"),
     "role",
+    "initial",
     "permalink",
     "verified",
 )

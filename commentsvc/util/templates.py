@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from commentsvc.util import i18n
 from commentsvc.util.i18n import Language
 from commentsvc.util.origin import host_of
-from commentsvc.util.text import initial
+from commentsvc.util.text import hue, initial
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -60,6 +60,7 @@ class Templates:
             extensions=["jinja2.ext.i18n"],
         )
         made.filters["host"] = host_of
+        made.filters["hue"] = hue
         made.filters["initial"] = initial
         made.policies["ext.i18n.trimmed"] = True  # line breaks inside {% trans %} become spaces
         made.install_gettext_callables(  # type: ignore[attr-defined] # the extension adds it

@@ -110,6 +110,14 @@ def initial(name: str) -> str:
     return found[0] if found else ""
 
 
+def hue(name: str) -> int:
+    """Return the number of the colour for a name, from 0 to 11, as static/comments.js does."""
+    degrees = 0
+    for letter in name:
+        degrees = (degrees * 31 + ord(letter)) % 360
+    return degrees // 30
+
+
 def excerpt(html: str, length: int) -> str:
     """Return the beginning of HTML as one line of plain text, of at most `length` characters.
 

@@ -26,7 +26,7 @@ export function addButtons(thread, answers) {
     }
     if (note) actions.after(h("p.note", {}, note));
     for (const name in token ? ICONS : {}) {
-      actions.append(actionButton(name, ICONS[name], messages[name]));
+      actions.append(actionButton(name, ICONS[name], messages[name], {}, messages[name]));
     }
     const title = `${messages.replies}: ${messages.feed}`;
     if (feed) actions.append(h("a.link", { href: base + feed, title }, icon(FEED)));

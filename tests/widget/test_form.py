@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
@@ -611,3 +612,41 @@ def test_what_is_written_while_a_comment_is_sent_is_kept(page: Page, form: Locat
     form.get_by_label("Comment").fill("And more.")
     held.pop().fallback()
     expect(page.locator("section > textarea")).to_have_value("And more.")
+
+
+@pytest.mark.parametrize(("direction", "typed"), [("rtl", "Oil"), ("ltr", "שמן")])
+def test_an_empty_text_has_the_direction_of_the_page(
+    open_thread: Callable[..., Page], direction: str, typed: str
+) -> None:
+    page = open_thread(lang="he" if direction == "rtl" else "en")
+    page.evaluate("(direction) => (document.dir = direction)", direction)
+    field = open_form(page).locator("textarea")
+    expect(field).to_have_css("direction", direction)
+    field.fill(typed)
+    expect(field).not_to_have_css("direction", direction)
+
+
+def test_labels_errors_and_choices_stand_apart(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    """On a phone, where a label stands beside its field, an error below, and choices in a list."""
+    page.set_viewport_size({"width": 360, "height": 740})
+    answers.comments = [comment(1, "x")]
+    form = open_form(open_thread(lang="de"))
+    fill(form)
+    answers.refuse("POST", 400, {"message": "No.", "email": "No."})
+    send(form)
+    expect(form.locator(".commentsvc-error", has_text="No.")).to_have_count(2)
+    gaps = form.evaluate(
+        """(form) => [...form.querySelectorAll(".commentsvc-error:not(:empty)")].map((error) =>
+        error.getBoundingClientRect().top
+        - error.previousElementSibling.getBoundingClientRect().bottom)"""
+    )
+    assert all(gap >= 3 for gap in gaps), gaps
+    label = form.locator("label").first
+    assert label.evaluate("(it) => parseFloat(getComputedStyle(it).columnGap)") >= 6
+    page.locator("#commentsvc-1 [name=menu]").click()
+    page.locator("#commentsvc-1 [name=report]").click()
+    boxes = [it.bounding_box() for it in page.locator("#commentsvc-1 [name=reason]").all()]
+    tops = [box["y"] for box in boxes if box]
+    assert all(after - before >= 27 for before, after in pairwise(tops)), tops

@@ -21,6 +21,7 @@ from commentsvc.mentions import page_posts
 from commentsvc.model import DELETED
 from commentsvc.moderation import threads
 from commentsvc.util.i18n import OTHER_TAGS, find_language
+from commentsvc.util.text import hue, initial
 from commentsvc.util.timestamps import rfc3339
 from loadtest.harness.running import free_ports
 from loadtest.workloads.page_view import HINTS
@@ -391,7 +392,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with opened(folder) as database:
         one = "/notes/posts/one/"
         add(database, url=one, author="Rosa & <b>Weber</b>", author_site="https://rosa.example")
-        add(database, url=one, parent=1, html="<p>See <a href='#x'>this</a></p>", author="Bo")
+        add(database, url=one, parent=1, html="<p>See <a href='#x'>this</a></p>", author="🇩🇪 Bo")
         add(database, url=one, parent=2, now=NOW + HOUR, author="", html="<p>Third</p>")
         add(database, url=one, parent=1, now=NOW + 2 * HOUR)
         add(database, url=one, parent=4, now=NOW + 3 * HOUR)
@@ -416,6 +417,11 @@ def test_data_files_become_comments_without_a_service(site: Site, exported: Path
     order = re.findall(r'(<ol|</ol|id="commentsvc-\d+)', element)
     assert "".join(order).replace('id="commentsvc-', "") == "<ol1<ol2<ol3</ol4<ol5</ol</ol</ol"
     assert element.count("This comment was deleted.") == 1
+    avatars = re.findall(
+        r'commentsvc-avatar (commentsvc-hue\d+)" aria-hidden="true">(.*)</span>', element
+    )
+    authors = ["Rosa & <b>Weber</b>", "🇩🇪 Bo", "", "Ann"]
+    assert avatars == [(f"commentsvc-hue{hue(name)}", initial(name)) for name in authors]
     assert "Rosa &amp; &lt;b&gt;Weber&lt;/b&gt;" in element
     assert 'href="https://rosa.example" rel="nofollow ugc noopener"' in element
     assert "<p>See <a href='#x'>this</a></p>" in element

@@ -213,11 +213,13 @@ def test_an_author_has_an_initial_in_the_colour_of_the_name(
         comment(2, "x", author="Ida"),
         comment(3, "x", author="Ada"),
         comment(4, "x", author="Ada", avatar="0" * 32),
+        comment(5, "x", author="😀 Max"),
+        comment(6, "x", author="🇩🇪 Max", initial="🇩🇪"),
     ]
     page = open_thread()
-    page.locator("#commentsvc-4").wait_for()
+    page.locator("#commentsvc-6").wait_for()
     pictures = page.locator(".commentsvc-avatar")
-    expect(pictures).to_have_text(["A", "I", "A", "A"])
+    expect(pictures).to_have_text(["A", "I", "A", "A", "😀", "🇩🇪"])
     colours = pictures.evaluate_all("(all) => all.map((a) => getComputedStyle(a).backgroundColor)")
     assert colours[0] == colours[2] == colours[3] != colours[1]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from commentsvc.admin.render import hue
+from commentsvc.util.text import hue
 from tests.widget.browser import POST, SERVICE, WIDGET, Answers, comment, fill, send
 
 Open = Callable[[], Page]
@@ -315,7 +315,7 @@ def test_no_two_buttons_of_a_thread_have_one_name(
 def test_a_name_has_one_colour_everywhere(
     open_thread: Callable[..., Page], answers: Answers
 ) -> None:
-    """With an address and without, here and on the moderation pages."""
+    """With an address and without, here, on the moderation pages, and without scripts."""
     authors = ("Ada Byron", "Ida Noddack", "李白", "😀 Max", "שרה")
     answers.comments = [
         comment(2 * n + more, "x", author=author, avatar="0123abcd" * more)
@@ -328,8 +328,10 @@ def test_a_name_has_one_colour_everywhere(
     shown = "all => all.map((it) => it.style.getPropertyValue('--commentsvc-hue'))"
     hues = avatars.evaluate_all(shown)
     assert hues == [str(30 * hue(author)) for author in authors for _ in (0, 1)]
-    rules = (WIDGET / "admin" / "admin.css").read_text()
-    assert all(f".hue{number} {{ --hue: {30 * number}; }}" in rules for number in range(12))
+    for file, prefix in (("admin/admin.css", ""), ("rich.css", "commentsvc-")):
+        rules = (WIDGET / file).read_text()
+        for number in range(12):
+            assert f".{prefix}hue{number} {{ --{prefix}hue: {30 * number}; }}" in rules
 
 
 def test_the_owner_is_marked_in_the_accent_colour_and_a_vote_stands_at_its_arrow(

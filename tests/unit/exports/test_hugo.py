@@ -57,6 +57,7 @@ def test_a_page_is_a_file_with_its_tree(database: Database, folder: Path) -> Non
             {
                 "id": 1,
                 "author": "Ann",
+                "hue": 3,
                 "site": "https://ann.example",
                 "date": "2026-11-18T11:06:40Z",
                 "html": "<p>Hello <em>you</em></p>",
@@ -64,6 +65,7 @@ def test_a_page_is_a_file_with_its_tree(database: Database, folder: Path) -> Non
                     {
                         "id": 2,
                         "author": "Bo",
+                        "hue": 11,
                         "date": "2026-11-18T12:06:40Z",
                         "html": "<p>Hello <em>you</em></p>",
                     }

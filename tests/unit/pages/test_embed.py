@@ -14,6 +14,7 @@ from commentsvc.db.connection import Transaction
 from commentsvc.moderation import changes
 from commentsvc.moderation.threads import set_state
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
+from commentsvc.util.text import hue, initial
 from tests.unit.admin_client import seated
 from tests.unit.app_fixture import SETTINGS, Served, data, faults, served
 from tests.unit.json_ld import described
@@ -112,6 +113,22 @@ def test_a_page_of_ours_describes_no_page_whose_address_is_unknown(service: Serv
     assert b"ld+json" not in service.get("/embed/thread?url=/p/&site=notes&view=page").body
     fragment = service.get("/embed/thread?url=/p/&site=notes").body.decode()
     assert described(fragment, "https://notes.example/p/")["url"] == "/p/"
+
+
+def test_each_author_has_the_widgets_colour_and_initial_without_a_script(service: Served) -> None:
+    authors = ("Ann", "Bo", "🇩🇪 Max", "שרה")
+    for author in authors:
+        answer = service.submit("Hi", author=author)
+        assert data(answer)["comment"].get("initial") == ("🇩🇪" if "Max" in author else None)
+    html = service.get("/embed/thread?url=/p/").body.decode()
+    shown = re.findall(
+        r'class="commentsvc-avatar commentsvc-(hue\d+)" aria-hidden="true">(.+?)<', html
+    )
+    assert shown == [(f"hue{hue(author)}", initial(author)) for author in authors]
+    thanks = service.form(
+        "/embed/thread", urlencode({"url": "/p/", "author": "Bo", "message": "x"})
+    )
+    assert "commentsvc-avatar commentsvc-hue11" in thanks.body.decode()
 
 
 def test_imported_comments_keep_the_names_that_old_links_have(service: Served) -> None:
