@@ -631,7 +631,7 @@ async def _execute(service: ServiceContext, request: Request) -> CommandResult:
 
             await try_mail(service.settings, request.recipient, service.clock.now_ms())
             return CommandResult()
-    return await service.database.write(request.apply, service.clock.now_ms())
+    return await service.database.write(request.run, service.clock.now_ms())
 
 
 async def _listen(control: Control, data: Path) -> None:

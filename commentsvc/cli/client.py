@@ -106,7 +106,7 @@ class Writer:
                     raise
                 time.sleep(PAUSE)
         now = SYSTEM_CLOCK.now_ms()
-        return self._database.write_now(order.apply, now)
+        return self._database.write_now(order.run, now)
 
     def _open(self) -> Database:
         # The exception says the same as the log of a server would.

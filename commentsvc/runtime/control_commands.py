@@ -61,6 +61,14 @@ class ControlCommand(
 ):
     """The base of all commands: a name in JSON, and no unknown fields."""
 
+    def apply(self, tx: Transaction, now: int) -> CommandResult | None:
+        """Run the command at the time `now` (Unix milliseconds); see `run`."""
+        raise NotImplementedError
+
+    def run(self, tx: Transaction, now: int) -> CommandResult:
+        """Run the command; return its result, an empty one if it has none."""
+        return self.apply(tx, now) or CommandResult()
+
 
 class ChangeStatus(ControlCommand, frozen=True):
     """Set the status of the comments `ids`, or of `all` pending ones, to `to`."""
@@ -70,7 +78,6 @@ class ChangeStatus(ControlCommand, frozen=True):
     all: bool = False
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now` (Unix milliseconds)."""
         ids = queries.pending_ids(tx) if self.all else self.ids
         return _command_result(changes.change(tx, ids, self.to, COMMAND_LINE, now))
 
@@ -81,7 +88,6 @@ class UndoChange(ControlCommand, frozen=True):
     ids: tuple[Id, ...] = ()
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
         if self.ids:
             return _command_result(undo.last(tx, self.ids, COMMAND_LINE, now))
         act = undo.last_act(tx, COMMAND_LINE)
@@ -97,7 +103,6 @@ class EditText(ControlCommand, frozen=True):
     message: str
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
         return _command_result(changes.edit(tx, self.id, self.message, COMMAND_LINE, now))
 
 
@@ -108,10 +113,8 @@ class Close(ControlCommand, frozen=True):
     url: str
     state: Literal["aging", "open", "closed"]
 
-    def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
+    def apply(self, tx: Transaction, _now: int) -> None:
         threads.set_state(tx, self.site, self.url, self.state)
-        return CommandResult()
 
 
 class SetTitle(ControlCommand, frozen=True):
@@ -121,10 +124,8 @@ class SetTitle(ControlCommand, frozen=True):
     url: str
     title: str
 
-    def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
+    def apply(self, tx: Transaction, _now: int) -> None:
         threads.set_title(tx, self.site, self.url, self.title)
-        return CommandResult()
 
 
 class Reset(ControlCommand, frozen=True):
@@ -134,11 +135,9 @@ class Reset(ControlCommand, frozen=True):
     url: str
     what: Literal["reactions", "views"]
 
-    def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
+    def apply(self, tx: Transaction, _now: int) -> None:
         remove = reactions.remove if self.what == "reactions" else views.remove
         remove(tx, threads.find(tx, self.site, self.url))
-        return CommandResult()
 
 
 class Move(ControlCommand, frozen=True):
@@ -148,10 +147,8 @@ class Move(ControlCommand, frozen=True):
     url: str
     to: str
 
-    def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
+    def apply(self, tx: Transaction, _now: int) -> None:
         threads.move(tx, self.site, self.url, self.to)
-        return CommandResult()
 
 
 class Merge(ControlCommand, frozen=True):
@@ -162,7 +159,6 @@ class Merge(ControlCommand, frozen=True):
     into: str
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
         return CommandResult(
             moved=threads.merge(tx, self.site, self.url, self.into, COMMAND_LINE, now)
         )
@@ -175,13 +171,11 @@ class Alias(ControlCommand, frozen=True):
     alias: str
     url: str | None
 
-    def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
+    def apply(self, tx: Transaction, _now: int) -> None:
         if self.url is None:
             threads.remove_alias(tx, self.site, self.alias)
         else:
             threads.add_alias(tx, self.site, self.url, self.alias)
-        return CommandResult()
 
 
 class RenameSite(ControlCommand, frozen=True):
@@ -205,7 +199,6 @@ class AddBan(ControlCommand, frozen=True):
     expires: int | None = None
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
         ban = bans.add(tx, self.kind, self.value, COMMAND_LINE, now, self.expires)
         return CommandResult(changed=(ban,))
 
@@ -216,7 +209,6 @@ class RemoveBan(ControlCommand, frozen=True):
     id: Id
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
         bans.remove(tx, self.id)
         return CommandResult(changed=(self.id,))
 
@@ -227,7 +219,6 @@ class ErasePerson(ControlCommand, frozen=True):
     email: str
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
         return CommandResult(changed=retention.forget(tx, self.email, COMMAND_LINE, now))
 
 
@@ -252,7 +243,6 @@ class PinComment(ControlCommand, frozen=True):
     pinned: bool
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
         (pins.pin if self.pinned else pins.unpin)(tx, self.id)
         return CommandResult(changed=(self.id,))
 
@@ -265,7 +255,7 @@ class ChangeProfile(ControlCommand, frozen=True):
     email: str | None = None
     site: str | None = None
 
-    def apply(self, tx: Transaction, now: int) -> CommandResult:
+    def apply(self, tx: Transaction, now: int) -> None:
         """Run the command at the time `now`. Whoever runs it vouches for the address."""
         given = msgspec.structs.asdict(self)
         given.pop("name")
@@ -275,7 +265,6 @@ class ChangeProfile(ControlCommand, frozen=True):
         if self.email is not None:
             profiles.verify(tx, profiles.named(tx, self.name), self.email)
             account_mails.tell(tx, before.id, account_mails.ADDRESS, now, former=before.email)
-        return CommandResult()
 
 
 class AssignRole(ControlCommand, frozen=True):
@@ -285,10 +274,8 @@ class AssignRole(ControlCommand, frozen=True):
     role: Literal["owner", "moderator", "viewer"]
     sites: tuple[str, ...] = ()
 
-    def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
+    def apply(self, tx: Transaction, _now: int) -> None:
         profiles.assign(tx, self.name, self.role, self.sites)
-        return CommandResult()
 
 
 class AddToken(ControlCommand, frozen=True):
@@ -301,8 +288,7 @@ class AddToken(ControlCommand, frozen=True):
     days: int
     digest: bytes
 
-    def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
+    def apply(self, tx: Transaction, now: int) -> None:
         owner = accounts.named(tx, self.name).id
         profiles.check_sites(tx, self.sites)
         offer = api_tokens.offer(
@@ -310,7 +296,6 @@ class AddToken(ControlCommand, frozen=True):
         )
         api_tokens.add(tx, offer, self.digest)
         account_mails.tell(tx, owner, account_mails.TOKEN, now)
-        return CommandResult()
 
 
 class RevokeToken(ControlCommand, frozen=True):
@@ -350,8 +335,7 @@ class ManageAccount(ControlCommand, frozen=True):
     name: str
     password: str = ""
 
-    def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
+    def apply(self, tx: Transaction, now: int) -> None:
         match self.verb:
             case "add":
                 accounts.add(tx, self.name, self.password, now)
@@ -366,7 +350,6 @@ class ManageAccount(ControlCommand, frozen=True):
                 owner = accounts.named(tx, self.name).id
                 two_factor.switch_off(tx, owner)
                 account_mails.tell(tx, owner, account_mails.FACTOR, now)
-        return CommandResult()
 
 
 class ReceiveMail(ControlCommand, frozen=True):
@@ -399,7 +382,6 @@ class BeginImport(ControlCommand, frozen=True):
     sites: tuple[str, ...]
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
         from commentsvc.imports.store import store
 
         site_rows.sync(tx, self.sites)
@@ -415,7 +397,6 @@ class StoreImported(ControlCommand, frozen=True):
     last: int
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
         from commentsvc.imports.staging import reading
         from commentsvc.imports.store import store
 
@@ -435,12 +416,10 @@ class StoreImportedRecords(ControlCommand, frozen=True):
     last: int
     site: str
 
-    def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
+    def apply(self, tx: Transaction, _now: int) -> None:
         from commentsvc.imports.store import store
 
         store.add_others(tx, self.id, Path(self.staging), self.first, self.last, self.site)
-        return CommandResult()
 
 
 class LearnImport(ControlCommand, frozen=True):
@@ -450,7 +429,6 @@ class LearnImport(ControlCommand, frozen=True):
     label: Literal["approved", "spam"]
 
     def apply(self, tx: Transaction, _now: int) -> CommandResult:
-        """Run the command."""
         from commentsvc.imports.store import store
 
         return CommandResult(moved=store.learn(tx, self.id, self.label))
@@ -461,12 +439,10 @@ class FinishImport(ControlCommand, frozen=True):
 
     id: Id
 
-    def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
+    def apply(self, tx: Transaction, now: int) -> None:
         from commentsvc.imports.store import store
 
         store.finish(tx, self.id, now)
-        return CommandResult()
 
 
 class UndoImport(ControlCommand, frozen=True):
@@ -480,7 +456,6 @@ class UndoImport(ControlCommand, frozen=True):
     most: int
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        """Run the command at the time `now`."""
         from commentsvc.imports.store import store
 
         moved, before = store.remove(tx, self.id, self.before, self.most, now)

@@ -183,7 +183,7 @@ def test_each_change_by_a_command_is_mailed_to_the_account(
 ) -> None:
     service.database.write_now(furnish)
     service.database.write_now(profiles.verify, profile(service, "ann"), "ann@blog.example")
-    service.database.write_now(command.apply, int(service.now * 1_000))
+    service.database.write_now(command.run, int(service.now * 1_000))
     assert mailed(service) == [(kind, "ann@blog.example")]
 
 
@@ -216,7 +216,7 @@ def test_another_address_is_mailed_to_the_former_one_too(service: Served) -> Non
     ]
     assert mailed(service) == kinds
     by_command = ChangeProfile(name="ann", email="third@blog.example")
-    service.database.write_now(by_command.apply, 1)
+    service.database.write_now(by_command.run, 1)
     assert [email for _, email in mailed(service)] == ["third@blog.example", "new@blog.example"]
     assert profile(service, "ann").is_verified, "the operator vouches for it"
     assert seat.send("address", email="", password=PASSWORD).status == 303
@@ -251,7 +251,7 @@ def test_without_a_mail_server_the_operator_is_asked(tmp_path: Path) -> None:
 
 def test_a_new_password_ends_each_credential(service: Served) -> None:
     service.database.write_now(furnish)
-    service.database.write_now(AddToken("ann", "x", "read", (), 7, b"digest").apply, 1)
+    service.database.write_now(AddToken("ann", "x", "read", (), 7, b"digest").run, 1)
     seat_of(service, "ann")
     now = int(service.now * 1_000)
     lifetime = Lifetime.of(SETTINGS.moderation)
@@ -261,7 +261,7 @@ def test_a_new_password_ends_each_credential(service: Served) -> None:
         return [one.kind for one in found]
 
     assert known() == [*credentials.TABLES]
-    service.database.write_now(ManageAccount("passwd", "ann", HASH).apply, now)
+    service.database.write_now(ManageAccount("passwd", "ann", HASH).run, now)
     assert known() == []
 
 
@@ -275,7 +275,7 @@ def test_nothing_that_belongs_to_an_account_opens_the_service_after_a_new_passwo
     """Who knew the old password may have made an invitation, to come back by."""
     seat = seat_of(service, "ann")
     service.database.write_now(furnish)
-    service.database.write_now(AddToken("ann", "x", "read", (), 7, b"digest").apply, 1)
+    service.database.write_now(AddToken("ann", "x", "read", (), 7, b"digest").run, 1)
     link = re.search(
         r"invitation\?t=[^<\s\"]+", text(seat.send("invite", role="owner", password=PASSWORD))
     )
@@ -287,6 +287,6 @@ def test_nothing_that_belongs_to_an_account_opens_the_service_after_a_new_passwo
 
     assert service.database.read_now(filled) == owned
     now = int(service.now * 1_000)
-    service.database.write_now(ManageAccount("passwd", "ann", HASH).apply, now)
+    service.database.write_now(ManageAccount("passwd", "ann", HASH).run, now)
     assert service.database.read_now(filled) == set()
     assert Seat(service).get(link[0]).status == 410

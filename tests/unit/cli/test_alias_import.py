@@ -34,7 +34,7 @@ def plan(database: Database, *pages: AliasedPage) -> list[Alias | Move | Close |
 
 
 def write(database: Database, order: Alias | Move | Close) -> None:
-    database.write_now(order.apply, NOW)
+    database.write_now(order.run, NOW)
 
 
 def where(database: Database, url: str) -> str:

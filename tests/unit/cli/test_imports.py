@@ -109,7 +109,7 @@ def test_it_goes_through_the_server_that_runs(
         if isinstance(order, ShowSettings):
             return CommandResult(settings=Settings())
         orders.append(type(order).__name__)
-        return service.database.write_now(order.apply, 2**41)  # type: ignore[attr-defined] # an order has it
+        return service.database.write_now(order.run, 2**41)  # type: ignore[attr-defined] # an order has it
 
     monkeypatch.setattr("commentsvc.runtime.control.ask", ask)
     assert run("disqus", disqus, data=tmp_path).exit_code == 0

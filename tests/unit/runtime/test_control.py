@@ -48,7 +48,7 @@ async def running(
 
     async def execute(order: Request) -> CommandResult:
         assert not isinstance(order, ShowSettings | TryMail), "the composition root answers these"
-        return await database.write(order.apply, int(NOW * 1_000))
+        return await database.write(order.run, int(NOW * 1_000))
 
     ours = Control(
         folder / "control.sock",

@@ -53,7 +53,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def do(database: Database, order: Order) -> CommandResult:
-    return database.write_now(order.apply, NOW)
+    return database.write_now(order.run, NOW)
 
 
 @pytest.mark.parametrize("line", ORDERS)
