@@ -116,7 +116,7 @@ class Start(NamedTuple):
     on this data is asked to hand over. With `traced`, a line for each request is written to stderr.
     `instance` is the number of a process that a supervisor started with its `listeners`, else 0.
     It shares the clients with so many `processes` through the memory behind the descriptor
-    `counts`: see `runtime.processes`.
+    `counts`: see `runtime.supervisor`.
     """
 
     data: Path

@@ -101,7 +101,7 @@ THREADS: dict[str, set[str]] = {
     "MAILS": {"inbox.receiver"},
     "ANSWERS": {"compat.stacosys", "api.static_files", "http.bridge"},
     "PROCESS": {
-        "app", "db.database", "http.bridge", "inbox.imap", "runtime.handover", "runtime.processes",
+        "app", "db.database", "http.bridge", "inbox.imap", "runtime.handover", "runtime.supervisor",
     },
 }  # fmt: skip
 # Pools of one thread or process for one long work, which they own.

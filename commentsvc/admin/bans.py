@@ -99,8 +99,8 @@ class BanPages:
             known = bans.listing(snapshot)
             newest = [ban for ban in known if ban.id == added]
             ids = [each for ban in newest for each in lists.ids_of_banned(snapshot, ban, MANY)]
-            last_act = undo.last_act(snapshot, context.moderator.name)
-            return known, ids, flash_message(context.first("done"), last_act)
+            last_decision = undo.last_decision(snapshot, context.moderator.name)
+            return known, ids, flash_message(context.first("done"), last_decision)
 
         known, also, marked = await self._database.read(work)
         return await self._layout.render(

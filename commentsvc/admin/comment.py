@@ -30,7 +30,7 @@ class CommentDetails(NamedTuple):
     entry: Entry
     viewer: Viewer
     history: list[HistoryEntry]
-    last_act: int
+    last_decision: int
     network: str
     profile: Profile | None
     pinned: bool
@@ -139,7 +139,7 @@ class CommentPage:
                 entry,
                 viewer,
                 history.entries(snapshot, comment_id, history.SHOWN),
-                undo.last_act(snapshot, context.moderator.name),
+                undo.last_decision(snapshot, context.moderator.name),
                 bans.network_of(snapshot, comment_id),
                 profiles.find(snapshot, context.moderator.moderator_id),
                 pins.is_pinned(snapshot, comment_id),
@@ -162,6 +162,6 @@ class CommentPage:
             pinned=found.pinned,
             **{"answer": "", "text": entry.comment.source, **typed},
             longest=self._bounds.message_length,
-            done=flash_message(context.first("done"), found.last_act),
+            done=flash_message(context.first("done"), found.last_decision),
             back=f"comment?id={comment_id}",
         )

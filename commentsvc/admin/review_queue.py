@@ -114,7 +114,7 @@ class ReviewPages:
             query=query,
             site=site,
             sites=sites,
-            done=flash_message(context.first("done"), part.last_act),
+            done=flash_message(context.first("done"), part.last_decision),
             back=address(here, **where, after=after),
             older=address(here, **where, after=part.next) if part.next else "",
             newest=address(here, **where) if after else "",
@@ -197,7 +197,7 @@ def done_text(what: str, outcome: ChangeResult) -> str:
     return f"{what}.{len(outcome.changed)}.{len(outcome.unchanged)}.{outcome.decision_id}"
 
 
-def flash_message(text: str, last_act: int) -> FlashMessage | None:
+def flash_message(text: str, last_decision: int) -> FlashMessage | None:
     """Return the result of a decision from a page's address; None if the text is not valid.
 
     Anybody can make a moderator open an address, so only the moderator's own last decision can be
@@ -207,7 +207,7 @@ def flash_message(text: str, last_act: int) -> FlashMessage | None:
     if found is None:
         return None
     act = int(found[4])
-    return FlashMessage(found[1], int(found[2]), int(found[3]), act if act == last_act else 0)
+    return FlashMessage(found[1], int(found[2]), int(found[3]), act if act == last_decision else 0)
 
 
 def address(page: str, **parameters: Any) -> str:  # Any: whatever has a text

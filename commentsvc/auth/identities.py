@@ -15,9 +15,9 @@ from commentsvc.util.origin import address_key
 
 
 def account_of(tx: Transaction, identity: Identity, now: int) -> tuple[Moderator | None, bool]:
-    """Return the account of an identity, None if there is none, and whether it is new to us.
+    """Return the account of an identity, or None, and whether the identity was not known before.
 
-    A new one is stored as the account's.
+    A new identity is stored as the account's.
     """
     known = ModeratorTable.select(ModeratorTable.name).join(IdentityTable)
     mine = known.where(

@@ -230,8 +230,7 @@ def _supervise(
     take_over: bool,
 ) -> NoReturn:
     """Run several processes until a signal, then exit. Raise Failure, or what `processes` does."""
-    from commentsvc.runtime import processes as supervising
-    from commentsvc.runtime import systemd
+    from commentsvc.runtime import supervisor, systemd
 
     if not settings.database.url:
         raise Failure(
@@ -242,7 +241,7 @@ def _supervise(
         )
 
     data_dir.must_exist(data)
-    plan = supervising.Plan(
+    plan = supervisor.Plan(
         data=data,
         processes=processes,
         command=command,
@@ -251,7 +250,7 @@ def _supervise(
         manager=systemd.from_environment(),
         takes_over=take_over,
     )
-    sys.exit(supervising.run(plan))
+    sys.exit(supervisor.run(plan))
 
 
 @main.command()

@@ -264,7 +264,7 @@ class _ActivityClient:
         return self._known[address]
 
     async def author(self, found: Json) -> Json | None:
-        """Return the actor to whom an object is attributed, {} for nobody or one who is not read.
+        """Return the actor to whom an object is attributed, {} for none that can be read.
 
         Return None if one of several is of another origin than the object: a server must not speak
         in the name of people elsewhere (ActivityPub, section B.1).

@@ -85,7 +85,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
     MOVES) stay unchanged. The reports on all of them are deleted. Raise UnknownComment with all
     unknown ids; then nothing is changed.
     """
-    act = tx.last_id("change") + 1
+    decision_id = tx.last_id("change") + 1
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
     waited = []
     found = find(tx, ids)
@@ -94,7 +94,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
         if status not in MOVES[to]:
             unchanged[comment_id] = status
             continue
-        row = (act, comment_id, STATUS, status, to, published, now, who)
+        row = (decision_id, comment_id, STATUS, status, to, published, now, who)
         tx.change(_INSERT_CHANGE, *row)
         if to == APPROVED and published is None:
             published = max(now, last_published(tx, ref.site_id))
@@ -111,7 +111,7 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
         subscriptions.approved(tx, comment_id, now)
     training.update(tx, changed)
     outbox.changed(tx, changed, now)
-    return ChangeResult(act if changed else 0, tuple(changed), unchanged)
+    return ChangeResult(decision_id if changed else 0, tuple(changed), unchanged)
 
 
 def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> ChangeResult:
@@ -123,8 +123,8 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> C
     [(was, edited)] = tx.query(_text_of, comment_id)
     if was == source:
         return ChangeResult(0, (), {comment_id: status})
-    act = tx.last_id("change") + 1
-    row = (act, comment_id, TEXT, was, source, edited, now, who)
+    decision_id = tx.last_id("change") + 1
+    row = (decision_id, comment_id, TEXT, was, source, edited, now, who)
     tx.change(_INSERT_CHANGE, *row)
     html = render(tx, ref.thread_id, source, comment_id)
     tx.change(set_text, source, html, now, comment_id)
@@ -132,7 +132,7 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> C
     if status == APPROVED:
         add_to_counts(tx, {ref: 0})
     outbox.changed(tx, [comment_id], now)
-    return ChangeResult(act, (comment_id,), {})
+    return ChangeResult(decision_id, (comment_id,), {})
 
 
 def sign(tx: Transaction, comment_id: int, signature: Signature, now: int) -> bool:

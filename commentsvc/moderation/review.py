@@ -31,9 +31,9 @@ class ReviewQuery(msgspec.Struct, frozen=True):
 class ReviewPiece(msgspec.Struct, frozen=True):
     """A page of a list, with the verdicts on its comments; `next` is "" at the end.
 
-    `unindexed` is how many comments are not in the search index yet. `last_act` is the account's
-    own last decision. The first page of the queue begins with published comments that were
-    `reported`; `reports` are by the id of a comment.
+    `unindexed` is how many comments are not in the search index yet. `last_decision` is the
+    account's own. The first page of the queue begins with published comments that were `reported`;
+    `reports` are by the id of a comment.
     """
 
     reported: list[Entry]
@@ -43,7 +43,7 @@ class ReviewPiece(msgspec.Struct, frozen=True):
     unindexed: int
     verdicts: dict[int, StoredVerdict]
     parents: dict[int, ParentQuote]
-    last_act: int
+    last_decision: int
 
 
 def piece(snapshot: Snapshot, who: Actor, chosen: ReviewQuery, limit: int) -> ReviewPiece:
@@ -69,7 +69,7 @@ def piece(snapshot: Snapshot, who: Actor, chosen: ReviewQuery, limit: int) -> Re
         unindexed,
         lists.verdicts_of(snapshot, ids),
         lists.parents_of(snapshot, (entry.comment for entry in shown)),
-        undo.last_act(snapshot, who.name),
+        undo.last_decision(snapshot, who.name),
     )
 
 

@@ -168,11 +168,11 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
             ThreadTable.id == source.thread_id
         )
     )
-    act = tx.last_id("change") + 1
+    decision_id = tx.last_id("change") + 1
     moved = 0
     for condition in _comments_of(source.thread_id):
         row = {
-            ChangeTable.decision_id: act,
+            ChangeTable.decision_id: decision_id,
             ChangeTable.comment: CommentTable.id,
             ChangeTable.field: THREAD,
             ChangeTable.old: source.url,

@@ -58,8 +58,8 @@ def _undoable(condition: object) -> Select:
 
 
 @prepared
-def _changes_of_act(act: Param) -> Select:
-    return _undoable(ChangeTable.decision_id == act).order_by(ChangeTable.id)
+def _changes_of_decision(decision_id: Param) -> Select:
+    return _undoable(ChangeTable.decision_id == decision_id).order_by(ChangeTable.id)
 
 
 @prepared
@@ -74,14 +74,16 @@ def _mark_undone(undone_at: Param, undone_by: Param, change_id: Param) -> Select
     return marked.where(ChangeTable.id == change_id)
 
 
-def decision(tx: Transaction, act: int, who: str, now: int) -> ChangeResult:
-    """Take back the changes of the decision `act` at the time `now` (Unix milliseconds).
+def decision(tx: Transaction, decision_id: int, who: str, now: int) -> ChangeResult:
+    """Take back the changes of the decision `decision_id` at the time `now` (Unix milliseconds).
 
     Comments that were changed again since then stay unchanged. Raise NothingToUndo.
     """
-    rows = tx.query(_changes_of_act, act)
+    rows = tx.query(_changes_of_decision, decision_id)
     if not rows:
-        raise NothingToUndo(_("decision %(number)s does not exist, or has been undone", number=act))
+        raise NothingToUndo(
+            _("decision %(number)s does not exist, or has been undone", number=decision_id)
+        )
     return _undo(tx, rows, who, now)
 
 
@@ -102,7 +104,7 @@ def last(tx: Transaction, ids: Iterable[int], who: str, now: int) -> ChangeResul
 
 
 @prepared
-def newest_act(who: Param) -> Select:
+def newest_decision(who: Param) -> Select:
     """Return the query for the newest decision of `who` that is not undone.
 
     It asks for a range of actors: to find one actor's, PostgreSQL may read all newer changes.
@@ -119,9 +121,9 @@ def newest_act(who: Param) -> Select:
     )
 
 
-def last_act(snapshot: Snapshot, who: str) -> int:
+def last_decision(snapshot: Snapshot, who: str) -> int:
     """Return the newest decision of `who` that is not undone; 0 if there is none."""
-    row = snapshot.first(newest_act, who)
+    row = snapshot.first(newest_decision, who)
     return row[0] if row else 0
 
 

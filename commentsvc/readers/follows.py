@@ -1,9 +1,9 @@
 """Follows: who gets mails about the new comments of a page or of a whole site.
 
 Anybody can enter somebody else's address, so its owner is asked first, at most once a day, and at
-most once a week after a "no". Who asks with a comment is asked back when the comment is published.
-Storing a comment costs nothing more if somebody follows: the server searches regularly for new
-comments, and mails each follower at most once an hour.
+most once a week after a "no". If the wish came with a comment, the question is mailed when the
+comment is published. Storing a comment costs nothing more if somebody follows: the server searches
+regularly for new comments, and mails each follower at most once an hour.
 
     asked ──▸ confirmed ──▸ stopped ──▸ asked, by a new wish
 """

@@ -90,10 +90,10 @@ class UndoChange(ControlCommand, frozen=True):
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         if self.ids:
             return _command_result(undo.last(tx, self.ids, COMMAND_LINE, now))
-        act = undo.last_act(tx, COMMAND_LINE)
-        if not act:
+        decision_id = undo.last_decision(tx, COMMAND_LINE)
+        if not decision_id:
             raise errors.NothingToUndo("there is no command to undo")
-        return _command_result(undo.decision(tx, act, COMMAND_LINE, now))
+        return _command_result(undo.decision(tx, decision_id, COMMAND_LINE, now))
 
 
 class EditText(ControlCommand, frozen=True):

@@ -291,7 +291,7 @@ def _prototypes() -> dict[int, str]:
 
 
 def _named_letters() -> Iterator[tuple[int, str]]:
-    """Give each letter whose name says which letter it looks like."""
+    """Yield letters whose Unicode name has an ASCII letter, by their number, with that letter."""
     for first, last in _LETTER_BLOCKS:
         for code in range(first, last):
             if named := _LETTER.fullmatch(unicodedata.name(chr(code), "")):

@@ -60,8 +60,8 @@ def _lists(number: int) -> dict[str, Ask]:
         "numbers in the heading": lists.numbers,
         "a comment": partial(queries.find, comment_id=number // 2),
         "its history": partial(history.entries, comment_id=number // 2),
-        "the last act": partial(undo.last_act, who="Mo"),
-        "the last act of somebody new": partial(undo.last_act, who="Nobody"),
+        "the last act": partial(undo.last_decision, who="Mo"),
+        "the last act of somebody new": partial(undo.last_decision, who="Nobody"),
         "pages": partial(pages, containing=""),
         "pages with a text": partial(
             threads.listing, containing="post-17", limit=PAGE_SIZE, before=None
@@ -119,7 +119,7 @@ def decide(database: Database, number: int) -> Iterator[tuple[str, float]]:
     steps: dict[str, Callable[..., Any]] = {  # Any: what each one gives
         "approve one": lambda tx: changes.change(tx, some[:1], "approved", "Mo", now),
         "approve 99": lambda tx: changes.change(tx, some[1:], "approved", "Mo", now),
-        "undo these": lambda tx: undo.decision(tx, undo.last_act(tx, "Mo"), "Mo", now),
+        "undo these": lambda tx: undo.decision(tx, undo.last_decision(tx, "Mo"), "Mo", now),
         "edit one": lambda tx: changes.edit(tx, some[0], "Better", "Mo", now),
         "close a page": lambda tx: threads.set_state(tx, "blog", "/2001/post-1/", "closed"),
         "move the largest page": lambda tx: threads.move(tx, "blog", "/2001/post-1/", "/moved/"),

@@ -201,7 +201,7 @@ def submission_fields(body: bytes, uri: str, author_length: int) -> SubmissionFi
 def edited_fields(body: bytes, known: Comment, url: str, author_length: int) -> SubmissionFields:
     """Read the new text, name and web site of a comment on the page `url`.
 
-    A name is cut as in `submission_fields`. Who has signed in keeps the name and the web
+    A name is cut as in `submission_fields`. A reader who has signed in keeps the name and the web
     site. Raise MalformedError or HttpError.
     """
     sent = read_json(_edit, body)

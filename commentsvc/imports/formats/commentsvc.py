@@ -84,7 +84,7 @@ def _record(
 
 
 def _is_newer(source: SourceFile, line: bytes) -> bool:
-    """Return whether the type of a record is not known, as of those that were added later.
+    """Return whether a record has a type that only later versions of this program know.
 
     Raise ImportFailed if `line` is the header of a newer version.
     """

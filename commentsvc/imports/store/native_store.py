@@ -208,14 +208,14 @@ def _add_history(
     ids = {each.id for each in record.history}
     is_taken = len(ids) < len(record.history) or any(tx.first(_find_change, each) for each in ids)
     keeps_ids = keeps_ids and not is_taken  # else the file has changes with the same id
-    act = tx.last_id("change") + 1
+    decision_id = tx.last_id("change") + 1
     decisions: dict[int, int] = {}
     rows = []
     for each in record.history:
         if keeps_ids:
             rows.append((comment_id, *HISTORY.row(each)))
         else:
-            decision = decisions.setdefault(each.decision, act + len(decisions))
+            decision = decisions.setdefault(each.decision, decision_id + len(decisions))
             rows.append((comment_id, *HISTORY.row(replace(each, decision=decision))[1:]))
     tx.change_each(_KEEP_CHANGE if keeps_ids else _ADD_CHANGE, rows)
     if keeps_ids:

@@ -171,11 +171,11 @@ def test_the_last_change_of_each_comment_is_undone(database: Database) -> None:
         undo_last(database, 77)
 
 
-def test_the_last_act_is_that_of_the_moderator_who_asks(database: Database) -> None:
+def test_the_last_decision_is_that_of_the_moderator_who_asks(database: Database) -> None:
     ids = [added(database) for _ in range(2)]
 
     def last(who: str) -> int:
-        return database.read_now(undo.last_act, who)
+        return database.read_now(undo.last_decision, who)
 
     first = decide(database, "approved", *ids, who="Ann").decision_id
     second = decide(database, "spam", ids[0], who="Bob").decision_id
@@ -185,8 +185,8 @@ def test_the_last_act_is_that_of_the_moderator_who_asks(database: Database) -> N
 
 
 @pytest.mark.sqlite_only("it looks at SQLite's plan")
-def test_the_last_act_is_the_first_row_of_an_index(database: Database) -> None:
-    steps = plan(database, undo.newest_act, "Eve")
+def test_the_last_decision_is_the_first_row_of_an_index(database: Database) -> None:
+    steps = plan(database, undo.newest_decision, "Eve")
     assert len(steps) == 1
     assert "INDEX change_by_actor (actor>? AND actor<?)" in steps[0]
 
@@ -195,7 +195,7 @@ def test_the_last_act_is_the_first_row_of_an_index(database: Database) -> None:
 def test_who_has_decided_nothing_reads_no_changes_of_others(database: Database) -> None:
     """Regression: PostgreSQL read all changes for it, 0.2 s of a million comments' queue."""
     decide(database, "approved", *(added(database) for _ in range(200)))
-    sql, _ = undo.newest_act.made_for(ENGINE)
+    sql, _ = undo.newest_decision.made_for(ENGINE)
 
     def explain(tx: Any) -> list[str]:  # Any: psycopg's connection is behind it
         tx._connection.run("ANALYZE change")

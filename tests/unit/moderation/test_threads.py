@@ -168,7 +168,7 @@ def test_a_merge_stands_in_each_history_and_is_not_undone(database: Database) ->
     [moved, approved] = database.read_now(history.entries, pending)
     assert (moved.field, moved.old, moved.new, moved.actor) == ("thread", "/a/", "/b/", "Mo")
     assert approved.decision_id == act
-    assert database.read_now(undo.last_act, "Mo") == act
+    assert database.read_now(undo.last_decision, "Mo") == act
     with pytest.raises(errors.NothingToUndo):
         database.write_now(undo.decision, moved.decision_id, "Mo", NOW)
     database.write_now(undo.last, [pending], "Mo", NOW)

@@ -1,4 +1,4 @@
-"""Several processes on one machine: `serve --processes N`, with PostgreSQL.
+"""The supervisor of several processes on one machine: `serve --processes N`, with PostgreSQL.
 
 The supervisor opens the listening sockets and starts N instances of the service, which all accept
 connections from them. In shared memory they see how many connections each has, so that all get as

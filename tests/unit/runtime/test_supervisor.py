@@ -1,6 +1,6 @@
 """Pauses between the starts of a process of --processes; e2e/test_postgresql.py has the rest."""
 
-from commentsvc.runtime.processes import FIRST_PAUSE, LONGEST_PAUSE, SETTLED, next_pause
+from commentsvc.runtime.supervisor import FIRST_PAUSE, LONGEST_PAUSE, SETTLED, next_pause
 
 
 def test_pauses_grow_to_a_bound_however_often_a_start_fails() -> None:
