@@ -7,6 +7,8 @@ checked so far, valid for this browser and a few minutes.
 """
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from commentsvc.admin.access import (
@@ -22,6 +24,7 @@ from commentsvc.admin.render import HOME, redirect, render, target
 from commentsvc.auth import accounts, oidc, passkeys, passwords, sessions, signed_links, two_factor
 from commentsvc.auth.accounts import Moderator
 from commentsvc.auth.passkeys import Passkey, PasskeyRefused, RelyingParty
+from commentsvc.auth.sessions import SignInOver
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.auth.two_factor import WRONG_CODE
 from commentsvc.db.connection import Snapshot, Transaction
@@ -174,23 +177,38 @@ class SignIn:
         party = RelyingParty.of(public_address(self._public_url, context.request))
         try:
             counted = await run_in(ACCOUNTS, passkeys.verify, party, challenge, sent, passkey)
-            await self._database.write(_use, passkey, counted, used, context.now)
+            return await self._let_in(
+                context, account, to, partial(_use, passkey, counted, used, context.now)
+            )
         except (LinkError, PasskeyRefused) as error:
             _log.warning("a passkey of %s was refused: %s", ascii(account.name), ascii(str(error)))
             return await self._form(context, 403, to=to, problem=UNKNOWN_PASSKEY)
-        return await self._let_in(context, account, to)
 
-    async def _let_in(self, context: RequestContext, account: Moderator, to: str) -> Response:
+    async def _let_in(
+        self,
+        context: RequestContext,
+        account: Moderator,
+        to: str,
+        prove: Callable[[Transaction], None] = lambda _tx: None,
+    ) -> Response:
+        """Begin a session, if what was checked still opens the account then.
+
+        Raise what `prove` raises.
+        """
         token, cookie = self._access.renew()
         agent = context.request.header("user-agent") or ""
 
         def work(tx: Transaction) -> None:
+            prove(tx)
             sessions.sweep(tx, self._lifetime, context.now)
             if context.session is not None:
                 sessions.end(tx, context.session.id, context.session.moderator_id)
             sessions.begin(tx, token, account, agent, context.now)
 
-        await self._database.write(work)
+        try:
+            await self._database.write(work)
+        except SignInOver:
+            return await self._form(context, 403, to=to, problem=TOO_LATE)
         return redirect(to, (*cookie, ("Set-Cookie", self._cookies.known(account))))
 
     async def _form(
@@ -238,7 +256,7 @@ class SignIn:
         return redirect("sign-in", cookie)
 
 
-def _use(tx: Transaction, passkey: Passkey, counted: int, challenge: str, now: int) -> None:
+def _use(passkey: Passkey, counted: int, challenge: str, now: int, tx: Transaction) -> None:
     """Note that a passkey answered a challenge. Raise PasskeyRefused, LinkError."""
     signed_links.mark_used(tx, challenge, now, passkeys.CHALLENGE_TIME)
     if not passkeys.use(tx, passkey.id, counted, now):

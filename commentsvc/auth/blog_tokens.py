@@ -12,10 +12,11 @@ from typing import Final
 
 import msgspec
 
+from commentsvc.auth.oidc import is_subject
+
 LIFE: Final = 300  # seconds between `iat` and `exp`, at most
 LEEWAY: Final = 30  # seconds by which two clocks may differ
 TOKEN_LENGTH: Final = 4_096  # characters
-SUBJECT_LENGTH: Final = 255  # characters of `sub`
 
 
 def is_installed() -> bool:
@@ -61,6 +62,6 @@ def read(token: str, secret: str, audience: str, now: int) -> BlogUser:
         raise BlogTokenRefused("blog: the token is valid for more than five minutes")
     if not user.iat - LEEWAY <= seconds < user.exp + LEEWAY:
         raise BlogTokenRefused("blog: the token has expired, or one of the clocks is wrong")
-    if not 0 < len(user.sub) <= SUBJECT_LENGTH:
+    if not is_subject(user.sub):
         raise BlogTokenRefused("blog: the token names no user")
     return user

@@ -39,6 +39,7 @@ PAUSE: Final = 10_000  # milliseconds after a failure before the description is 
 KEYS: Final = 100  # the most keys of a provider that are tried
 ANSWER: Final = 256 * 1024  # bytes of an answer
 LEEWAY: Final = 60  # seconds by which two clocks may differ
+SUBJECT_LENGTH: Final = 255  # characters (OpenID Connect Core 1.0, section 2)
 FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 
 S = TypeVar("S")
@@ -49,6 +50,11 @@ def provider_name(settings: OidcSettings) -> str:
     if not settings.issuer or find_spec("authlib") is None:
         return ""
     return settings.name or urlsplit(settings.issuer).hostname or ""
+
+
+def is_subject(text: str) -> bool:
+    """Return whether a text may name somebody at an issuer; each database stores it as it is."""
+    return 0 < len(text) <= SUBJECT_LENGTH and text.isprintable()
 
 
 class OidcRefused(Exception):
@@ -152,13 +158,13 @@ class OidcProvider:
         given = await self._exchange(metadata, attempt, code)
         claims = await self._verified(metadata, attempt, given)
         subject = claims.get("sub")
-        if not isinstance(subject, str) or not subject:
+        if not isinstance(subject, str) or not is_subject(subject):
             raise OidcRefused("provider: it names nobody")
         if "email" not in claims and metadata.userinfo_endpoint and given.access_token:
             more = await self._userinfo(metadata, given.access_token)
             if more.get("sub") != subject:
                 raise OidcRefused("provider: it describes somebody else")
-            claims = {**more, **claims}
+            claims = more  # alone: whether an address is verified stands beside it
         stated = claims.get("email_verified")
         email, name = (
             value if isinstance(value, str) else "" for value in map(claims.get, ("email", "name"))
@@ -192,8 +198,14 @@ class OidcProvider:
         found = await self._get(issuer.rstrip("/") + WELL_KNOWN, ProviderMetadata)
         if found.issuer.rstrip("/") != issuer.rstrip("/"):
             raise OidcRefused(f"provider: it calls itself {found.issuer}")
-        for address in (found.authorization_endpoint, found.token_endpoint, found.jwks_uri):
-            if not address.startswith("https://" if issuer.startswith("https:") else "http"):
+        userinfo = found.userinfo_endpoint or found.token_endpoint
+        for address in (
+            found.authorization_endpoint,
+            found.token_endpoint,
+            found.jwks_uri,
+            userinfo,
+        ):
+            if urlsplit(address).scheme not in ("https", urlsplit(issuer).scheme):
                 raise OidcRefused(f"provider: an address without https, {address}")
         return found
 

@@ -12,6 +12,9 @@ send the cookie, but can neither read it nor compute that digest.
 A third cookie says that this browser has signed in before, see `admin.login_limit`. It becomes
 invalid when the password changes.
 
+    ModeratorError
+      SignInOver   the password that was checked is no longer the account's
+
 Times are Unix milliseconds.
 """
 
@@ -24,7 +27,8 @@ from typing import Final
 import msgspec
 from itsdangerous import BadSignature, Signer
 
-from commentsvc.auth.accounts import Moderator
+from commentsvc.auth import accounts
+from commentsvc.auth.accounts import Moderator, ModeratorError
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import ModeratorTable, SessionTable
@@ -73,6 +77,10 @@ class Session(msgspec.Struct, frozen=True):
     language: str
     role: str
     sites: str
+
+
+class SignInOver(ModeratorError):
+    """The password that was checked is no longer the account's."""
 
 
 class Cookies:
@@ -141,7 +149,12 @@ def is_csrf_token(sent: str, token: str) -> bool:
 
 
 def begin(tx: Transaction, token: str, moderator: Moderator, agent: str, now: int) -> None:
-    """Begin a session of the moderator for the cookie's `token`."""
+    """Begin a session of the moderator for the cookie's `token`.
+
+    Raise SignInOver if the password has changed since `moderator` was read, or the account is gone.
+    """
+    if accounts.find(tx, moderator.name) != moderator:
+        raise SignInOver(moderator.name)
     row = {
         SessionTable.digest: digest(token, b"session"),
         SessionTable.moderator: moderator.id,

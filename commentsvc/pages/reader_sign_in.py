@@ -247,6 +247,7 @@ class SignInPages:
         (who_says, email), now = identity, self._clock.now_ms()
         if not is_email(email):
             email = ""
+        named = named.encode(errors="replace").decode()  # "?" for half of a pair of surrogates
         write = self._database.write
         who = await write(accounts.identified, back.site.name, who_says, email, now)
         if who.name:

@@ -41,7 +41,6 @@ SESSIONS: Final = 50  # the most sessions of a reader
 OWN: Final = 100  # the most comments of a reader that are listed for a page
 TOKEN_SIZE: Final = 32  # random bytes
 TOKEN_LENGTH: Final = 64  # characters; ours have 43
-SUBJECT_LENGTH: Final = 255  # characters (OpenID Connect Core 1.0, section 2)
 
 
 class ReaderNameTaken(Exception):

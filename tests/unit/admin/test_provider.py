@@ -225,10 +225,21 @@ HOSTILE: list[dict[str, Any]] = [
     {"claims": {"email_verified": None}},
     {"claims": {"email": "nobody@blog.example"}},
     {"claims": {"email": "", "sub": "x" * 3_000}},
+    {"claims": {"sub": "some\0body"}},
+    # What is verified is another address, which only the provider knows.
+    *(
+        {
+            "claims": {"email": None, "email_verified": True},
+            "userinfo": {"sub": "somebody", "email": "mo@blog.example"} | said,
+        }
+        for said in ({}, {"email_verified": False})
+    ),
     {"token": "no.token.at-all"},
     {"token": "no token at all"},
     {"metadata": {"issuer": "https://other.example"}},
     {"metadata": {"token_endpoint": 5}},
+    {"metadata": {"userinfo_endpoint": "ftp://id.example/userinfo"}},
+    {"metadata": {"authorization_endpoint": "httpx://id.example/authorize"}},
 ]
 
 

@@ -4,9 +4,11 @@ import logging
 
 import pytest
 
+from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.render import HOME
 from commentsvc.auth.sessions import COOKIE, KNOWN_COOKIE
 from commentsvc.moderation import profiles
+from commentsvc.runtime.control_commands import ManageAccount
 from tests.unit.admin_client import HASH, PASSWORD, Seat, employ, header, seated, text
 from tests.unit.app_fixture import Served
 
@@ -177,3 +179,21 @@ def test_who_is_removed_is_out_at_once(service: Served) -> None:
     service.database.write_now(profiles.remove, "ann")
     assert not seat.is_signed_in()
     assert seat.sign_in().status == 403
+
+
+@pytest.mark.parametrize("meanwhile", ["passwd", "remove"])
+def test_a_sign_in_that_had_begun_ends_with_the_password_or_the_account(
+    service: Served, seat: Seat, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    """Checking a password takes time, in which its owner may change it."""
+    change = ManageAccount(meanwhile, "ann", "another hash")  # type: ignore[arg-type]  # it is one
+    verify = LoginLimiter.verify
+
+    async def slowly(limiter: LoginLimiter, password: str, stored: str, *, known: bool) -> bool:
+        fits = await verify(limiter, password, stored, known=known)
+        await service.database.write(change.apply, int(service.now * 1_000))
+        return fits
+
+    monkeypatch.setattr(LoginLimiter, "verify", slowly)
+    assert seat.sign_in().status == 403
+    assert not seat.is_signed_in()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from commentsvc.auth import accounts, sessions
 from commentsvc.auth.accounts import Moderator
-from commentsvc.auth.sessions import COOKIE, KNOWN_COOKIE, Cookies, Lifetime, Session
+from commentsvc.auth.sessions import COOKIE, KNOWN_COOKIE, Cookies, Lifetime, Session, SignInOver
 from commentsvc.db.database import Database
 from tests.unit.database_fixture import NOW, opened
 
@@ -122,6 +122,15 @@ def test_a_token_is_a_session_once_it_began(database: Database) -> None:
     assert find(database, "another") is None
 
 
+@pytest.mark.parametrize("stale", [Moderator(1, "Ann", "old", NOW), Moderator(9, "Eve", "hash", 1)])
+def test_no_session_begins_with_what_is_no_longer_the_password(
+    database: Database, stale: Moderator
+) -> None:
+    with pytest.raises(SignInOver):
+        begin(database, "token", stale)
+    assert find(database, "token") is None
+
+
 def test_the_rows_hold_nothing_from_which_a_cookie_could_be_made(database: Database) -> None:
     begin(database, "token")
     [row] = database.read_now(lambda snapshot: snapshot.execute("SELECT * FROM session").fetchall())
@@ -144,7 +153,7 @@ def test_a_session_ends_however_much_it_is_used(database: Database) -> None:
 
 
 def test_a_moderators_sessions_are_told_and_end_one_by_one(database: Database) -> None:
-    for number, moderator in enumerate((ANN, ANN, Moderator(2, "Bob", "", NOW)), 1):
+    for number, moderator in enumerate((ANN, ANN, Moderator(2, "Bob", "hash", NOW)), 1):
         begin(database, f"token {number}", moderator)
     database.write_now(sessions.touch, 2, NOW + 1)
 
