@@ -36,7 +36,7 @@ from commentsvc.auth.two_factor import TwoFactor
 from commentsvc.context import ServiceContext
 from commentsvc.errors import NotPermitted
 from commentsvc.http.forms import Form
-from commentsvc.http.messages import Headers, HttpError, Request, Response, first
+from commentsvc.http.messages import Headers, HttpError, Request, Response, TrustedProxies, first
 from commentsvc.http.operation import Operation, Query, declare, declared, summary_of
 from commentsvc.http.router import Route, route
 from commentsvc.moderation import permissions
@@ -195,13 +195,26 @@ class Authentication:
     lifetime: Lifetime
     limiter: LoginLimiter
     two_factor: TwoFactor
+    proxies: TrustedProxies
 
     @classmethod
     def of(cls, service: ServiceContext) -> "Authentication":
         """Return the authentication for the settings and the secret keys."""
         lifetime = Lifetime.of(service.settings.moderation)
         limiter = LoginLimiter(service.database, service.keys[0])
-        return cls(Cookies(service.keys), lifetime, limiter, TwoFactor(service.keys))
+        proxies = TrustedProxies(service.settings.server.trusted_proxies)
+        return cls(Cookies(service.keys), lifetime, limiter, TwoFactor(service.keys), proxies)
+
+    def is_plain(self, request: Request) -> bool:
+        """Return whether a browser would send a password over plain HTTP, before we can refuse it.
+
+        A terminator of TLS may say nothing; browsers send our cookie and Sec-Fetch-Site securely.
+        """
+        return not (
+            self.proxies.keep_secret(request)
+            or request.header("sec-fetch-site")
+            or self.cookies.token(request.header("cookie"))
+        )
 
 
 class AccessControl:

@@ -2,7 +2,7 @@
 
 from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.invite import Inviter
-from commentsvc.admin.layout import AdminContext
+from commentsvc.admin.layout import AdminContext, refuse_plain
 from commentsvc.admin.reauthentication import (
     NEEDS_PASSWORD,
     WRONG_PASSWORD,
@@ -48,6 +48,7 @@ class AccountPages:
         self._title = settings.sites[0].title or settings.sites[0].name
         self._access = context.access
         self._layout = context.layout
+        self._authentication = context.authentication
         self._cookies = context.authentication.cookies
         self._limiter = context.authentication.limiter
         self._reauthentication = context.reauthentication
@@ -115,8 +116,10 @@ class AccountPages:
     async def invitation(self, context: RequestContext) -> Response:
         """An invitation: choose a name.
 
-        `?t=T`: 200 with a form for name and password; 410.
+        `?t=T`: 200 with a form for name and password; 403 over plain HTTP, 410.
         """
+        if self._authentication.is_plain(context.request):
+            return refuse_plain()
         token = context.first("t")
         try:
             which, _mailed_to = self._read(token, context)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from commentsvc.admin import render
-from commentsvc.admin.access import AccessControl, Authentication, RequestContext
+from commentsvc.admin.access import AccessControl, Authentication, RequestContext, no_cookie
 from commentsvc.admin.reauthentication import Reauthentication
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
@@ -64,3 +64,11 @@ class AdminContext:
             authentication,
             Reauthentication(service.database, authentication.limiter),
         )
+
+
+def refuse_plain() -> Response:
+    """Return the page in place of one that asks for a password, see `Authentication.is_plain`.
+
+    It gets our cookie as any page does, by which the browser's next request shows that it is HTTPS.
+    """
+    return render.render("problem.html", 403, message=no_cookie().message, kept=(), blogs=())

@@ -14,12 +14,11 @@ from typing import Final
 from commentsvc.admin.access import (
     RequestContext,
     get,
-    no_cookie,
     page_operation,
     post,
     public_address,
 )
-from commentsvc.admin.layout import AdminContext
+from commentsvc.admin.layout import AdminContext, refuse_plain
 from commentsvc.admin.render import HOME, redirect, render, target
 from commentsvc.auth import accounts, oidc, passkeys, passwords, sessions, signed_links, two_factor
 from commentsvc.auth.accounts import Moderator
@@ -65,6 +64,7 @@ class SignIn:
         self._provider = oidc.provider_name(service.settings.oidc)
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
         self._access = context.access
+        self._authentication = context.authentication
         self._cookies = context.authentication.cookies
         self._lifetime = context.authentication.lifetime
         self._limiter = context.authentication.limiter
@@ -79,20 +79,9 @@ class SignIn:
         to = target(context.first("to"))
         if context.session is not None:
             return redirect(to)
-        if self._is_plain(context.request):
-            return render("problem.html", 403, message=no_cookie().message, kept=(), blogs=())
+        if self._authentication.is_plain(context.request):
+            return refuse_plain()
         return await self._form(context, to=to)
-
-    def _is_plain(self, request: Request) -> bool:
-        """Return whether a browser would send a password over plain HTTP, before we can refuse it.
-
-        A terminator of TLS may say nothing; browsers send our cookie and Sec-Fetch-Site securely.
-        """
-        return not (
-            self._proxies.keep_secret(request)
-            or request.header("sec-fetch-site")
-            or self._cookies.token(request.header("cookie"))
-        )
 
     @post("/sign-in", Permission.ANYBODY)
     async def sign_in(self, context: RequestContext) -> Response:

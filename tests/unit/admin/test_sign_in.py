@@ -28,6 +28,7 @@ def test_the_first_address_leads_to_a_page(service: Served) -> None:
 def test_over_plain_http_no_password_is_asked_for(service: Served) -> None:
     """The browser would send it before we could refuse it."""
     plain = {"host": "comments.example"}
+    assert service.ask("GET", "/moderation/invitation?t=x", b"", "127.0.0.1", **plain).status == 403
     refused = service.ask("GET", "/moderation/sign-in", b"", "127.0.0.1", **plain)
     assert refused.status == 403
     assert "begins with https://" in text(refused)
