@@ -134,6 +134,7 @@ class CommentPage:
                 parents=lists.parents_of(snapshot, [entry.comment]),
                 reports=reports.of_comments(snapshot, [comment_id], reports.MOST),
                 spam_from=self._spam_from,
+                longest=self._bounds.message_length,
             )
             return CommentDetails(
                 entry,

@@ -30,8 +30,8 @@ class CommentView(msgspec.Struct, frozen=True):
     `parent` is the comment that it replies to, `doubt` a class for its score, with the reasons in
     `verdict`. `origin` is that of its blog, "" if unknown. `several`: there are several sites, so
     its site is named. `found`: it was found by a search, so its status is named. `decides`: the
-    moderator may decide on it. `reports` are what readers reported. `language` is the tag of the
-    current language.
+    moderator may decide on it. `reports` are what readers reported. `longest` is the length of an
+    answer at most, in characters. `language` is the tag of the current language.
     """
 
     entry: Entry
@@ -46,6 +46,7 @@ class CommentView(msgspec.Struct, frozen=True):
     ticked: bool
     decides: bool
     reports: Reports | None
+    longest: int
     language: str
 
     @property
@@ -70,6 +71,7 @@ class Viewer:
     parents: Mapping[int, ParentQuote]
     reports: Mapping[int, Reports]
     spam_from: int
+    longest: int
     several: bool = False
     found: bool = False
     ticked: bool = False
@@ -93,6 +95,7 @@ class Viewer:
             self.ticked,
             self.decides,
             self.reports.get(comment.id),
+            self.longest,
             spoken().tag,
         )
 

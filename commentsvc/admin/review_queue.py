@@ -60,6 +60,7 @@ class ReviewPages:
         self._sites = [site.name for site in service.settings.sites]
         self._origins = origins(service.settings.sites)
         self._spam_from = service.settings.spam.spam_score
+        self._longest = service.settings.comments.message_length
 
     @get("/queue", Permission.READ)
     async def queue(self, context: RequestContext) -> Response:
@@ -99,6 +100,7 @@ class ReviewPages:
             parents=part.parents,
             reports=part.reports,
             spam_from=self._spam_from,
+            longest=self._longest,
             several=len(sites) > 1,
             found=bool(query),
             ticked=bool(tick),

@@ -30,6 +30,7 @@ LONG_WAIT: Final = 60  # seconds, if the error says nothing
 
 NO_PAGE: Final = _("There is no such page.")
 START_AGAIN: Final = _("Please go back to the blog and start again there.")
+GO_BACK: Final = _("Go back with your browser: the form still has your text.")
 HEADING: Final = _("This did not work")
 SHOWN_BELOW: Final = _("This is a comment service. Its comments are shown below the pages of:")
 STYLE: Final = (
@@ -125,6 +126,8 @@ class ErrorPages:
         said = translate(message, language.tag)
         if status in (413, 429) or status >= 500:
             said = said_by_widget(status, language, sent)
+        if status == 413:
+            said += f" {translate(GO_BACK, language.tag)}"
         heading = escape(translate(HEADING, language.tag))
         html = PAGE.format(
             tag=language.tag,

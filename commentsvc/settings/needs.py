@@ -6,14 +6,16 @@
 import os
 import shutil
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 from commentsvc.settings.data_dir import describe
-from commentsvc.settings.schema import Settings, Site
+from commentsvc.settings.schema import Settings
 from commentsvc.util.installation import how_to_install
 from commentsvc.util.tls import client_context
+
+BYTES = 9  # the most bytes of a character, by which browsers count, in a form: %E6%9C%A8
 
 
 def unusable(settings: Settings) -> Iterator[str]:
@@ -47,8 +49,7 @@ def missing(settings: Settings) -> Iterator[str]:
     """Yield a line for each part of the service that cannot work, though the server starts."""
     yield from _passwords(settings)
     yield from _packages(settings)
-    if not settings.server.public_url:
-        yield from _of_public_url(settings.sites)
+    yield from _of_server(settings)
     if settings.backup.directory:
         path = Path(settings.backup.directory)
         if reason := _not_writable(path):
@@ -70,12 +71,18 @@ def missing(settings: Settings) -> Iterator[str]:
             )
 
 
-def _of_public_url(sites: Iterable[Site]) -> Iterator[str]:
+def _of_server(settings: Settings) -> Iterator[str]:
+    if (most := settings.comments.message_length) * BYTES > settings.server.max_body_kib << 10:
+        yield (
+            f"comments.message_length is {most}, but server.max_body_kib is only"
+            f" {settings.server.max_body_kib}: long comments of readers without JavaScript are"
+            f" refused. Set it to {(most * BYTES >> 10) + 1} or more, as the limit of the proxy."
+        )
     for name, is_used, reason in (
-        ("images", any(site.images for site in sites), "the addresses of pictures begin with it"),
-        ("sign_in", any(site.sign_in for site in sites), "readers sign in there"),
+        ("images", any(site.images for site in settings.sites), "pictures have addresses below it"),
+        ("sign_in", any(site.sign_in for site in settings.sites), "readers sign in there"),
     ):
-        if is_used:
+        if is_used and not settings.server.public_url:
             yield f"site.{name} is set, but server.public_url is not: {reason}. Set it too."
 
 

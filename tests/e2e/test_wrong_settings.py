@@ -174,6 +174,10 @@ ABSENT = {
     ),
     "[[site]]\nimages = true\n"
     + PUBLIC: f"site.images is set, which needs: {how_to_install('images')}",
+    "[comments]\nmessage_length = 30000": (
+        "comments.message_length is 30000, but server.max_body_kib is only 256: long comments of"
+        " readers without JavaScript are refused. Set it to 264 or more, as the limit of the proxy."
+    ),
     '[[site]]\nsign_in = ["mail"]': (
         "site.sign_in is set, but server.public_url is not: readers sign in there. Set it too."
     ),

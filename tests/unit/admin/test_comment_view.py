@@ -38,7 +38,14 @@ def html(shown: Entry, now: int = NOW, verdict: StoredVerdict | None = None, **h
     verdicts = {} if verdict is None else {5: verdict}
     parents = {3: ParentQuote(3, "Jo", "Hi")}
     viewer = Viewer(
-        now=now, origins=ORIGINS, verdicts=verdicts, parents=parents, reports={}, spam_from=9, **how
+        now=now,
+        origins=ORIGINS,
+        verdicts=verdicts,
+        parents=parents,
+        reports={},
+        spam_from=9,
+        longest=8_000,
+        **how,
     )
     return comment_view.html(viewer.view(shown))
 
@@ -81,7 +88,14 @@ def test_a_card_tells_what_its_list_wants_to_know() -> None:
 def test_a_page_is_linked_where_its_blog_is_known() -> None:
     assert 'href="https://blog.example/a/#comments?moderate"' in html(entry())
     viewer = Viewer(
-        now=NOW, origins={}, verdicts={}, parents={}, reports={}, spam_from=9, several=True
+        now=NOW,
+        origins={},
+        verdicts={},
+        parents={},
+        reports={},
+        spam_from=9,
+        longest=9,
+        several=True,
     )
     elsewhere = viewer.view(entry())
     assert 'href="https' not in comment_view.html(elsewhere)

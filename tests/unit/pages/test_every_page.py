@@ -54,6 +54,19 @@ def test_the_html_of_each_page_is_valid(tmp_path: Path) -> None:
     assert not invalid_html(pages)
 
 
+def test_each_field_for_words_says_how_long_they_may_be(tmp_path: Path) -> None:
+    """A browser then takes no longer ones. What was refused is shown whole, to be shortened."""
+    field = re.compile(
+        r'<textarea[^>]*>|<input(?=[^>]*type="(?:text|email|url|password|search)")[^>]*>'
+    )
+    with visited(tmp_path) as visit:
+        pages = dict(shown(visit, PAGES | MODERATION))
+    for name, html in pages.items():
+        for found in field.findall(html):
+            is_typed = not re.search(r' (hidden|tabindex="-1"|aria-label="You wrote:")', found)
+            assert not is_typed or re.search(r' maxlength="[1-9]\d*"', found), (name, found)
+
+
 def test_each_page_for_readers_names_the_blog_and_leads_back(tmp_path: Path) -> None:
     """Or names all blogs, where nobody knows which one the reader comes from."""
     with visited(tmp_path) as visit:
