@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from tests import requirements
+from tests import lowest, requirements
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -106,3 +106,10 @@ def test_the_release_has_a_wheel_for_each_python_that_is_promised() -> None:
     assert built == {*promised}
     manual = (ROOT / "docs/installing.md").read_text()
     assert f"for Python {promised[0]} to {promised[-1]}." in manual
+
+
+def test_a_module_that_calls_a_library_is_tested_with_its_lowest_version() -> None:
+    """The command of the doctor is tested with real proxies."""
+    assert "peewee" in lowest.libraries()
+    untested = {name for name in lowest.users() if not lowest.tests_of(name)}
+    assert untested == {"cli.doctor.command"}
