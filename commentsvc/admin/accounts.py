@@ -35,8 +35,6 @@ DONE = {
 
 
 class AccountPages:
-    """The handlers of these pages."""
-
     def __init__(self, context: AdminContext) -> None:
         service = context.service
         settings = service.settings

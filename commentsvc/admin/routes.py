@@ -60,7 +60,6 @@ class AdminPages:
         )
 
     def routes(self) -> list[Route]:
-        """Return the table of routes."""
         pages = [each for part in self._parts for each in self._access.routes(part)]
         return [route(ENTRY, home), *pages]
 
@@ -76,6 +75,5 @@ class ProgramInterface:
         self._parts = [kind(service) for kind in kinds]
 
     def routes(self) -> list[Route]:
-        """Return the table of routes."""
         endpoints = [each for part in self._parts for each in self._access.routes(part)]
         return endpoints + self.queue.routes()

@@ -149,7 +149,6 @@ class HttpSubmissions:
         return headers
 
     def _network(self, request: Request) -> bytes:
-        """Return the network of a request."""
         return network_of(self._proxies.client(request))
 
     def _count(self, network: bytes, limiter: NetworkLimiter) -> None:

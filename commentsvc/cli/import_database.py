@@ -30,24 +30,19 @@ class ImportCommands:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the last command ran in this process."""
         return self._writer.is_alone
 
     def begin(self, source: str, names: str, digest: bytes) -> int:
-        """Begin or continue the import of these files; return its id."""
         [run] = self._writer.write(BeginImport(source, names, digest, self._sites)).changed
         return run
 
     def store(self, run: int, staging: Path, first: int, last: int) -> None:
-        """Store the staged comments from `first` to `last`."""
         self._writer.write(StoreImported(run, str(staging), first, last))
 
     def store_others(self, run: int, staging: Path, numbers: tuple[int, int], site: str) -> None:
-        """Store the other staged records, from a number to another."""
         self._writer.write(StoreImportedRecords(run, str(staging), *numbers, site))
 
     def finish(self, run: int) -> None:
-        """Note that the import is complete."""
         self._writer.write(FinishImport(run))
 
     def remove(self, run: int, before: int, most: int) -> tuple[int, int]:
@@ -64,13 +59,11 @@ class ImportDatabase:
         self._sites = sites
 
     def prepare(self) -> None:
-        """Make the database if there is none."""
         client.ensure_database(self._data)
 
     def read(
         self, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work` on one state of the database. Raise DatabaseError."""
         return client.read_snapshot(self._data, work, *args, **kwargs)
 
     @contextmanager

@@ -97,7 +97,6 @@ class Instance:
     # Called by the writer.
 
     def begin(self, transaction: Transaction) -> None:
-        """Wait until no other transaction changes the database; none does before this one ends."""
         transaction.exclude_others()
 
     def notify_purge(self, transaction: Transaction, tags: Sequence[str]) -> None:

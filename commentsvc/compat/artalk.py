@@ -265,7 +265,6 @@ class ArtalkApi(SiteApi):
         self._config = ArtalkSettings({})
 
     def routes(self, prefix: str) -> list[Route]:
-        """Return the routes below `prefix`."""
         self._config = ArtalkSettings(self._client_settings(prefix))
         return super().routes(prefix)
 
@@ -292,7 +291,6 @@ class ArtalkApi(SiteApi):
         return self.answer(self._config, site_tag(self._site.name))
 
     def refuse(self, request: Request, error: HttpError) -> Response:
-        """Return the answer to an error."""
         return refused(error, ArtalkError(error_text(error)))
 
     @_handles("GET", "/artalk/api/v2/user", ArtalkUser, errors=())

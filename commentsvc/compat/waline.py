@@ -251,7 +251,6 @@ class WalineApi(SiteApi):
         return found
 
     def refuse(self, request: Request, error: HttpError) -> Response:
-        """Return the answer to an error."""
         return refused(error, WalineAnswer(None, REFUSED, error_text(error)))
 
     @_handles("GET", "/waline/api/comment", _ANSWER, cached=True, without_effect=("lang",))

@@ -41,7 +41,6 @@ class NoPeers:
         """Do nothing."""
 
     def when_seen(self, then: Callable[[], None]) -> None:
-        """Call `then`."""
         then()
 
 
@@ -49,15 +48,12 @@ class UnawaitedPeers:
     """Instances that are told, for a command: they may use what is stale for some milliseconds."""
 
     def begin(self, transaction: Transaction) -> None:
-        """Wait until no other transaction changes the database; none does before this one ends."""
         transaction.exclude_others()
 
     def notify_purge(self, transaction: Transaction, tags: Sequence[str]) -> None:
-        """Tell them, as a part of the transaction, what its COMMIT makes stale."""
         notify(transaction, PurgeNotice("", 0, tuple(tags)))
 
     def when_seen(self, then: Callable[[], None]) -> None:
-        """Call `then`."""
         then()
 
 

@@ -57,7 +57,6 @@ class Akismet:
         self._url = url
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> Question | None:
-        """See `channel.Channel`."""
         entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or not entry.comment.source or entry.comment.role:  # erased, or our own
             return None

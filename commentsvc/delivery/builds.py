@@ -85,7 +85,6 @@ class BuildHook(HttpChannel):
         self._clock = clock
 
     def compose(self, _snapshot: Snapshot, row: OutboxRow) -> WebhookRequest:
-        """See `channel.Channel`."""
         site = self._hook.site
         event = {
             "type": "site.changed",

@@ -47,11 +47,9 @@ class MailChannel:
         self._smtp = smtp
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> "Envelope | None":
-        """See `channel.Channel`."""
         return self._mails.compose(snapshot, row)
 
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """See `channel.Channel`."""
         return self._smtp.connect()
 
 

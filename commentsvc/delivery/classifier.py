@@ -68,7 +68,6 @@ class Classifier:
         self._clock = clock
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> ClassifierQuestion | None:
-        """See `channel.Channel`."""
         entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or not _is_open(snapshot, entry, _reasons(snapshot, entry.comment.id)):
             return None
@@ -82,7 +81,6 @@ class Classifier:
         yield self
 
     async def send(self, question: ClassifierQuestion) -> None:
-        """See `channel.Connection`."""
         try:
             answer = await exchange(question.request, self._client, self._deadline)
         except TemporaryFailure as error:  # moderators decide on what it cannot read

@@ -33,7 +33,6 @@ class DecisionLinks:
     """Makes the links of one service; none if the service does not know its own address."""
 
     def __init__(self, settings: Settings, links: SignedLinks) -> None:
-        """Take the settings, and the signer of links."""
         self._base = settings.server.public_url.rstrip("/")
         self._links = links
 

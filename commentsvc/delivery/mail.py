@@ -46,7 +46,6 @@ class MailComposer:
     """Makes the mails of one service."""
 
     def __init__(self, settings: Settings, links: SignedLinks) -> None:
-        """Take the settings, and the signer of links."""
         self._contents = MailContents(settings, links)
         self._takes_answers = bool(settings.inbox.address)
         self._reply_addresses = ReplyAddresses(links.keys, settings.inbox.address)

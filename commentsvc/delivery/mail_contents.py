@@ -79,7 +79,6 @@ class MailContents:
     """
 
     def __init__(self, settings: Settings, links: SignedLinks) -> None:
-        """Take the settings, and the signer of links."""
         self._takes_answers = bool(settings.inbox.address)
         self._moderators = settings.mail.moderators
         self._base = settings.server.public_url.rstrip("/")

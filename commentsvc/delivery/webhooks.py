@@ -84,11 +84,9 @@ class HttpChannel:
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator[Self]:
-        """See `channel.Channel`."""
         yield self
 
     async def send(self, message: WebhookRequest) -> None:
-        """See `channel.Connection`."""
         await exchange(message, self._client)
 
 
@@ -110,7 +108,6 @@ class Webhook(HttpChannel):
         self._clock = clock
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> WebhookRequest | None:
-        """See `channel.Channel`."""
         entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None:
             return None

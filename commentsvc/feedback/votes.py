@@ -157,7 +157,7 @@ def _thread_of(snapshot: Snapshot, comment_id: int, *, also_deleted: bool) -> Th
     """
     row = snapshot.first(queries.find_ref, comment_id)
     if row is None or not (
-        row[4] == APPROVED or (also_deleted and _is_listed(snapshot, comment_id, row[3]))
+        row[4] == APPROVED or (also_deleted and tree.is_listed(snapshot, comment_id, row[3]))
     ):
         raise UnknownComment([comment_id])
     return ThreadRef(*row[:4])
@@ -166,8 +166,3 @@ def _thread_of(snapshot: Snapshot, comment_id: int, *, also_deleted: bool) -> Th
 def _votes_of(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> int:
     [(number,)] = tx.query(count_of_network, comment_id, networks[0], networks[-1])
     return int(number)
-
-
-def _is_listed(snapshot: Snapshot, comment_id: int, thread_id: int) -> bool:
-
-    return tree.is_listed(snapshot, comment_id, thread_id)

@@ -95,7 +95,6 @@ class CommentForms:
         self._sites = service.sites
 
     def routes(self) -> list[Route]:
-        """Return the table of routes."""
         return [route(ACT, self.act)]
 
     async def act(self, request: Request) -> Response:

@@ -269,7 +269,6 @@ class Embed:
         self._webmentions = {site.name for site in settings.sites if site.webmentions}
 
     def routes(self) -> list[Route]:
-        """Return the table of routes."""
         return [
             route(THREAD, self.thread),
             route(SUBMIT, self.submit),

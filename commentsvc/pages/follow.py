@@ -52,8 +52,6 @@ class FollowRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FollowPages:
-    """The handlers of these pages."""
-
     def __init__(self, service: ServiceContext, cors: CorsPolicy) -> None:
         self._cors = cors
         self._requests = RequestLimiter(service, "follow", PER_ADDRESS)

@@ -136,8 +136,6 @@ def typed_address(request: Request) -> tuple[str, Text]:
 
 
 class PersonalDataPages:
-    """The handlers of these pages."""
-
     def __init__(self, service: ServiceContext) -> None:
         self._requests = RequestLimiter(service, "own data", PER_ADDRESS)
         self._downloads = RequestLimiter(service, "download", DOWNLOADS)

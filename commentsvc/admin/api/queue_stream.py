@@ -58,7 +58,6 @@ class QueueStream:
         self._new: set[int] = set()  # tokens whose streams may not have reached the core
 
     def routes(self) -> list[Route]:
-        """Return the table of routes."""
         return [route(STREAM, self.stream)]
 
     def stream(self, request: Request) -> Response:

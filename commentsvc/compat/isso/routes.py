@@ -223,7 +223,6 @@ class IssoApi(SiteApi):
         self._private: Headers = (cache_control, NO_SNIFFING)
 
     def routes(self, prefix: str) -> list[Route]:
-        """Return the routes below `prefix`."""
         found = super().routes(prefix)
         methods: dict[str, list[str]] = {}
         for route in found:

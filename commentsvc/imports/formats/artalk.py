@@ -10,13 +10,11 @@ from commentsvc.imports.sources.json_files import Value
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Artalk; "" if it is not."""
     is_ours = head.lstrip()[:1] in (b"[", b"{") and b'"rid"' in head and b'"page_key"' in head
     return "its comments with rid and page_key" if is_ours else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     for number, comment in enumerate(_comments(source, options), 1):
         url = _url(comment)

@@ -48,7 +48,6 @@ _NO_EMAIL: Final = "noreply@blogger.com"  # of everybody
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Blogger; "" if it is not."""
     if _is_feed(head):
         return "its namespace"
     return "its folder of Takeout" if _BESIDE(source.relative) else ""
@@ -59,7 +58,6 @@ def _is_feed(head: bytes) -> bool:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     if not _is_feed(source.head()):
         return
     parts: list[XmlRecord] = []

@@ -39,13 +39,11 @@ _NOBODY: Final = _Author("", "", "", is_admin=False)
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from one of these; "" if it is not."""
     is_ours = head.lstrip().startswith(b"{") and any(name in head for name in _NAMES)
     return "the names of its fields" if is_ours else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     version = json_files.first_number(source, "version")
     if not version:
         raise ImportFailed(f"{source.name} is no export of Commento or Comentario: no version.")

@@ -31,7 +31,6 @@ _MOMENTS: Final = re.compile(
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is our export; "" if it is not."""
     line = head.lstrip().partition(b"\n")[0].replace(b" ", b"")
     is_ours = b'"type":"header"' in line and b'"format":"commentsvc"' in line
     return "its first line" if is_ours else ""

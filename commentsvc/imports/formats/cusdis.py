@@ -16,7 +16,6 @@ from commentsvc.imports.sources.json_files import Value
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Cusdis; "" if it is not."""
     if head.startswith(sqlite_files.MAGIC):
         with sqlite_files.opened(source) as database:
             return "its table comments" if "by_nickname" in database.columns("comments") else ""
@@ -29,7 +28,6 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     for number, page in enumerate(_rows(source, "pages", json_files.ignore), 1):
         yield ImportedPage(
             page.text("id"), page.text("url", "slug"), f"page {number}", page.text("title")

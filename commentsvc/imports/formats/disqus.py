@@ -25,12 +25,10 @@ _NESTING: Final = {"": frozenset({"thread", "post"})}
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Disqus; "" if it is not."""
     return "its XML namespace" if b"http://disqus.com" in head and _ROOT(head) else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     deleted: set[str] = set()
     for record in xml_records.read(source, _NESTING, options.skip):
         if record.name == "thread":

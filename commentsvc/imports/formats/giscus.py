@@ -51,7 +51,6 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     parser = DiscussionParser(options)
     for answer in json_files.documents(source, options.skip):
         for found in _found(answer, 0):

@@ -40,7 +40,6 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     parser = _IssueParser(options)
     for value in _values(source, options):
         for found in _found(value, 0):

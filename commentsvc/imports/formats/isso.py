@@ -25,7 +25,6 @@ NEWEST: Final = 5  # the user_version of Isso 0.14
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Isso; "" if it is not."""
     if head.startswith(sqlite_files.MAGIC):
         with sqlite_files.opened(source) as database:
             is_ours = {"uri", "title"} <= database.columns("threads")
@@ -36,7 +35,6 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     if source.head().startswith(sqlite_files.MAGIC):
         return _database(source, options)
     return _generic(source, options)

@@ -37,12 +37,10 @@ _HIGH: Final = re.compile(rb"[\x80-\xff]").findall
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Movable Type; "" if it is not."""
     return "the fields of its entries" if _ENTRY(head) and _BODY(head) else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     if _is_japanese(source.head()):
         raise ImportFailed(
             f"{source.name} is not in UTF-8. Convert it first, for example:"

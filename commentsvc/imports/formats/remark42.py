@@ -35,7 +35,6 @@ _MAGIC: Final = slice(16, 20), b"\xed\xda\x0c\xed"  # of Bolt, Remark42's databa
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Remark42; "" if it is not."""
     if _is_database(head):
         return "its database"
     line = head if json_files.is_indented(head) else head.partition(b"\n")[0]
@@ -47,7 +46,6 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     if _is_database(source.head()):
         raise ImportFailed(
             f"{source.name} is the database of Remark42. Import its newest backup:"

@@ -27,7 +27,6 @@ _ROWS_AND_USERS: Final = (
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Schnack; "" if it is not."""
     if not head.startswith(sqlite_files.MAGIC):
         return ""
     with sqlite_files.opened(source) as database:
@@ -35,7 +34,6 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, _options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     with sqlite_files.opened(source) as database:
         columns = database.columns("user")

@@ -19,7 +19,6 @@ _SITES: Final = (
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Stacosys; "" if it is not."""
     if not head.startswith(sqlite_files.MAGIC):
         return ""
     with sqlite_files.opened(source) as database:
@@ -27,7 +26,6 @@ def recognises(source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     with sqlite_files.opened(source) as database:
         has_sites = "site_id" in database.columns("comment") and database.columns("site")

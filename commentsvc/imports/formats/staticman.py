@@ -60,7 +60,6 @@ _DATES: Final = ("date", "timestamp", "created", "createdAt")
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Staticman; "" if it is not."""
     path = PurePath(source.relative)
     if path.suffix not in _ENDINGS or source.packed != source.is_member:
         return ""

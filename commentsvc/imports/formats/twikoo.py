@@ -20,13 +20,11 @@ _COLLECTIONS: Final = b'"collections"'  # of the database of its own server
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Twikoo; "" if it is not."""
     is_ours = all(name in head for name in _OURS) and (b'"mailMd5"' in head or b'"isSpam"' in head)
     return "its comments with created" if is_ours and head.lstrip()[:1] in (b"{", b"[") else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     for number, comment in enumerate(_comments(source, options), 1):
         key = comment.text("url")

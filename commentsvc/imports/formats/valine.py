@@ -15,7 +15,6 @@ _DATES: Final = (b'"insertedAt"', b'"createdAt"')
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Valine; "" if it is not."""
     is_json = head.lstrip()[:1] in (b"{", b"[", b"#")
     has_fields = all(name in head for name in _OURS) and any(name in head for name in _DATES)
     is_ours = is_json and has_fields and b'"status"' not in head and not waline.has_type(head)
@@ -23,5 +22,4 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     return waline.parse(source, options)

@@ -44,7 +44,6 @@ _ESCAPED: Final = re.compile(r"\\[nt0\\]")
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from Waline; "" if it is not."""
     if head.startswith(sqlite_files.MAGIC):
         with sqlite_files.opened(source) as database:
             table = _table(database, _COMMENTS)
@@ -80,7 +79,6 @@ def _delimiter(names: str) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     known: set[str] = set()
     version = json_files.first_number(source, "version") if has_type(source.head()) else 0
     if version > VERSION:

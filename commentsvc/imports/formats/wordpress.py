@@ -37,13 +37,11 @@ _NO_DATE: Final = "0000-00-00"
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
-    """Return what shows that the file is from WordPress; "" if it is not."""
     is_wxr = b"<rss" in head and (b"wordpress.org/export/" in head or b"<wp:" in head)
     return "its XML namespace wp" if is_wxr else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    """Return the pages and comments of `source`. Raise ImportFailed."""
     logins: dict[str, str] = {}  # the authors of the blog, by their ids
     for record in xml_records.read(source, _NESTING, options.skip):
         if record.name == "author":
