@@ -15,9 +15,9 @@ from urllib.parse import quote
 from commentsvc.comments.submission import is_site
 from commentsvc.markup import html_to_markdown
 from commentsvc.markup.html_to_markdown import Markup
-from commentsvc.mentions.polite_client import MEMORY, JsonAnswer, PoliteClient
 from commentsvc.util.http_client import RemoteError
 from commentsvc.util.origin import origin
+from commentsvc.util.polite_client import MEMORY, JsonAnswer, PoliteClient
 from commentsvc.util.text import is_visible, one_line
 from commentsvc.util.threads import FOREIGN, run_in
 

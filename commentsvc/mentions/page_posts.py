@@ -19,9 +19,9 @@ from commentsvc.imports.sources import blog_pages
 from commentsvc.imports.sources.blog_pages import SitemapEntry
 from commentsvc.mentions import html_page, store
 from commentsvc.mentions.html_page import UnreadablePage
-from commentsvc.mentions.polite_client import Disallowed, LeaveAlone, PoliteClient
 from commentsvc.settings.schema import Site
 from commentsvc.util.http_client import RemoteError, SettingsClient
+from commentsvc.util.polite_client import Disallowed, LeaveAlone, PoliteClient
 from commentsvc.util.threads import FOREIGN, run_in
 from commentsvc.util.timestamps import DAY_MS
 

@@ -19,12 +19,12 @@ from commentsvc.mentions import store
 from commentsvc.mentions.comments import MentionComments, delete_comment
 from commentsvc.mentions.html_page import FoundMention
 from commentsvc.mentions.networks import PostGone, RemoteReply, SocialNetworks
-from commentsvc.mentions.polite_client import LeaveAlone, PoliteClient
 from commentsvc.mentions.store import FollowedPost, Mention
 from commentsvc.model import fragment
 from commentsvc.settings.schema import Site
 from commentsvc.submissions.service import SubmissionService
 from commentsvc.util.http_client import RemoteError, SettingsClient, StrangerClient
+from commentsvc.util.polite_client import LeaveAlone, PoliteClient
 from commentsvc.util.timestamps import DAY_MS
 
 _log = logging.getLogger(__name__)

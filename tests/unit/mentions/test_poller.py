@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from commentsvc.db.schema.mentions import FollowedPostTable
 from commentsvc.markup.html_to_markdown import CommentText
-from commentsvc.mentions.polite_client import PoliteClient
 from commentsvc.mentions.poller import PostPoller
 from commentsvc.model import APPROVED, DELETED, PENDING, Comment
 from commentsvc.settings.schema import (
@@ -27,6 +26,7 @@ from commentsvc.settings.schema import (
     SpamSettings,
 )
 from commentsvc.util.http_client import Fetched, RemoteError, StrangerClient
+from commentsvc.util.polite_client import PoliteClient
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.database_fixture import decide

@@ -11,8 +11,8 @@ import pytest
 
 from commentsvc.mentions import html_page, page_posts
 from commentsvc.mentions.html_page import UnreadablePage
-from commentsvc.mentions.polite_client import PoliteClient
 from commentsvc.util.http_client import Fetched, RemoteError, StrangerClient
+from commentsvc.util.polite_client import PoliteClient
 from commentsvc.util.threads import ACCOUNTS, FOREIGN, RENDERING, run_in
 from tests.unit.processor_time import timed
 from tests.unit.settable_clock import SettableClock
