@@ -85,18 +85,18 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 SETTINGS_CLIENTS = frozenset({
     "admin.provider", "api.avatars", "auth.oidc", "imports.importer", "delivery.akismet",
     "delivery.builds", "delivery.classifier", "delivery.webhooks", "imports.sources.blog_pages",
-    "mentions.page_posts", "mentions.polite_client", "mentions.poller", "pages.reader_sign_in",
+    "mentions.page_posts", "mentions.poller", "pages.reader_sign_in", "util.polite_client",
 })  # fmt: skip
 STRANGER_CLIENTS = frozenset(
-    {"mentions.polite_client", "mentions.poller", "mentions.sender", "mentions.verifier"}
+    {"mentions.poller", "mentions.sender", "mentions.verifier", "util.polite_client"}
 )
 # Which modules use which threads: see `util.threads`.
 THREADS: dict[str, set[str]] = {
     "ACCOUNTS": {"admin.login_limit", "admin.passkeys", "admin.sign_in"},
     "RENDERING": {"submissions.renderer"},
     "FOREIGN": {
-        "mentions.networks", "mentions.page_posts", "mentions.polite_client", "mentions.sender",
-        "mentions.verifier",
+        "mentions.networks", "mentions.page_posts", "mentions.sender", "mentions.verifier",
+        "util.polite_client",
     },
     "MAILS": {"inbox.receiver"},
     "ANSWERS": {"compat.stacosys", "api.static_files", "http.bridge"},
@@ -178,7 +178,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "pages.comment_page": "mentions/test_sender: as the source of a webmention",
     "mentions.comments": "mentions/test_verifier and test_poller: what becomes of a mention",
     "mentions.networks": "mentions/test_poller: servers that answer like real ones",
-    "mentions.polite_client": "mentions/test_poller: how often which server is asked",
+    "util.polite_client": "mentions/test_poller: how often which server is asked",
     "mentions.endpoint": "mentions/test_verifier: from the request to the comment",
     "mentions.html_page": "mentions/test_verifier: pages of another server",
     "mentions.store": "mentions/test_verifier: from the request to the comment",
