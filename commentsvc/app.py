@@ -107,6 +107,8 @@ COMMAND_GRACE: Final = 2.0
 WITHOUT_SOCKETS: Final = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)
 # Allocations minus deallocations before the garbage collector examines the youngest generation.
 COLLECT_AFTER: Final = 20_000
+# Seconds after the start until the blog is asked for pages that have moved.
+SEARCH_AFTER: Final = 600.0
 
 
 class Start(NamedTuple):
@@ -459,9 +461,9 @@ def build(
         partial(builds.watch, memory.changed, database, settings, clock),
         *(each.run for each in (receiver, *fetching) if each),
         *_mentions(service, submissions),
+        partial(_search_moved_pages, service),
+        *([CommentsXmlFile(service).run] if settings.stacosys.rss_file else []),
     ]
-    if settings.stacosys.rss_file:
-        leader_works.append(CommentsXmlFile(service).run)
     return Parts(
         submissions=submissions,
         receiver=receiver,
@@ -578,6 +580,14 @@ def _mentions(service: ServiceContext, submissions: SubmissionService) -> list[W
 
         works.append(PostFinder(service).run)
     return works
+
+
+async def _search_moved_pages(service: ServiceContext) -> None:
+    """Search for pages that have moved, not at each start; its code is imported only then, too."""
+    await asyncio.sleep(SEARCH_AFTER)
+    from commentsvc.blog.unlisted import UnlistedPages
+
+    await UnlistedPages(service).run()
 
 
 def _sent_mentions(service: ServiceContext) -> dict[str, Channel]:

@@ -23,6 +23,14 @@ STATUS: Final = "status"
 TEXT: Final = "text"
 THREAD: Final = "thread"
 CHANGES: Final = (STATUS, TEXT, THREAD)
+# What became of a page with comments that the blog's sitemap does not list. The blog answers that
+# it is elsewhere, gone, or there; a moderator lets its comments follow it, or stay.
+MOVED: Final = "moved"
+GONE: Final = "gone"
+THERE: Final = "there"
+FOLLOWED: Final = "followed"
+STAYED: Final = "stayed"
+UNLISTED: Final = (MOVED, GONE, THERE, FOLLOWED, STAYED)
 # The roles of accounts, the most powerful first; see `moderation.permissions`.
 OWNER: Final = "owner"
 MODERATOR: Final = "moderator"

@@ -54,7 +54,8 @@ ALLOWED: dict[str, list[str]] = {
     "exports": [*_DATA, "markup", "comments", "feedback"],
     "imports": [*_RULES, "exports"],
     "delivery": [*_RULES, "auth"],
-    "mentions": [*_RULES, "auth", "http", "context", "submissions", "imports", "delivery"],
+    "blog": [*_RULES, "context", "imports"],
+    "mentions": [*_RULES, "auth", "http", "context", "submissions", "imports", "delivery", "blog"],
     "api": _HANDLERS,
     "runtime": [*_SERVICE, "inbox", "imports"],
     "compat": [*_HANDLERS, "api"],
@@ -65,6 +66,7 @@ ALLOWED: dict[str, list[str]] = {
         *_HANDLERS,
         "api",
         "inbox",
+        "blog",
         "mentions",
         "compat",
         "runtime",
@@ -72,7 +74,7 @@ ALLOWED: dict[str, list[str]] = {
         "monitoring",
         "admin",
     ],
-    "cli": [*_SERVICE, "api", "exports", "inbox", "imports", "runtime", "app"],
+    "cli": [*_SERVICE, "api", "exports", "inbox", "imports", "blog", "runtime", "app"],
     "__main__": ["cli"],
 }
 
@@ -83,9 +85,9 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 # `backup.postgresql_dump` passes it on to pg_dump, with the password.
 # Who sends requests to addresses of the settings, to addresses of strangers, or to both.
 SETTINGS_CLIENTS = frozenset({
-    "admin.provider", "api.avatars", "auth.oidc", "imports.importer", "delivery.akismet",
-    "delivery.builds", "delivery.classifier", "delivery.webhooks", "imports.sources.blog_pages",
-    "mentions.page_posts", "mentions.poller", "pages.reader_sign_in", "util.polite_client",
+    "admin.provider", "api.avatars", "auth.oidc", "blog.unlisted", "cli.moved_pages",
+    "imports.importer", "delivery.akismet", "delivery.builds", "delivery.classifier", "delivery.webhooks",
+    "imports.sources.blog_pages", "mentions.page_posts", "mentions.poller", "pages.reader_sign_in", "util.polite_client",
 })  # fmt: skip
 STRANGER_CLIENTS = frozenset(
     {"mentions.poller", "mentions.sender", "mentions.verifier", "util.polite_client"}
@@ -95,7 +97,8 @@ THREADS: dict[str, set[str]] = {
     "ACCOUNTS": {"admin.login_limit", "admin.passkeys", "admin.sign_in"},
     "RENDERING": {"submissions.renderer"},
     "FOREIGN": {
-        "mentions.networks", "mentions.page_posts", "mentions.sender", "mentions.verifier",
+        "blog.sitemap", "mentions.networks", "mentions.page_posts", "mentions.sender",
+        "mentions.verifier",
         "util.polite_client",
     },
     "MAILS": {"inbox.receiver"},
@@ -176,6 +179,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "db.postgresql.schema": "db/postgresql/test_upgrade: the tables of the models",
     "inbox.inbox": "inbox/test_receiver: each mail once, and a bound for each address",
     "pages.comment_page": "mentions/test_sender: as the source of a webmention",
+    "blog.sitemap": "blog/test_unlisted and mentions/test_page_posts: what is listed, and how much",
+    "cli.moved_pages": "cli/test_threads: what is searched, shown and moved",
     "mentions.comments": "mentions/test_verifier and test_poller: what becomes of a mention",
     "mentions.networks": "mentions/test_poller: servers that answer like real ones",
     "util.polite_client": "mentions/test_poller: how often which server is asked",

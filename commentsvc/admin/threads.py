@@ -8,12 +8,14 @@ from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import address, unreadable_decision
 from commentsvc.api.errors import foreseen
 from commentsvc.comments.submission import TITLE_LENGTH
+from commentsvc.db.connection import Snapshot
 from commentsvc.errors import UnknownThread
 from commentsvc.feedback import reactions, views
 from commentsvc.http.messages import HttpError, Response
-from commentsvc.model import STATES
-from commentsvc.moderation import authorized, threads
+from commentsvc.model import GONE, MOVED, STATES
+from commentsvc.moderation import authorized, moved_pages, threads
 from commentsvc.moderation.authorized import ThreadChange
+from commentsvc.moderation.moved_pages import UnlistedPage
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.settings.schema import origins
@@ -31,6 +33,12 @@ DONE: Final = {
     "unalias": _("That address no longer leads to this page."),
     "remove_reactions": _("Reactions removed."),
     "remove_views": _("The views are set to zero."),
+}
+# What a form about pages that have moved does, and the message after it.
+ANSWERS: Final = {
+    "follow": (moved_pages.follow, _("The comments have followed their pages.")),
+    "stay": (moved_pages.stay, _("The comments stay where they are.")),
+    "undo": (moved_pages.undo, _("Taken back.")),
 }
 
 
@@ -64,8 +72,60 @@ class ThreadPages:
             here="threads",
             threads=rows[:MOST],
             query=query,
+            missing=await self._database.read(moved_pages.count_waiting, context.actor.sites),
             sites=[name for name in self._days if context.actor.sees(name)],
             older=address("threads", q=query, before=rows[MOST - 1].id) if more else "",
+        )
+
+    @get("/moved", Permission.READ)
+    async def moved(self, context: RequestContext) -> Response:
+        """Pages with comments that have moved or are gone.
+
+        200 with those that wait for an answer, and the last answers.
+        """
+        return await self._show_moved(context)
+
+    @post("/moved", Permission.DECIDE)
+    async def answer_moved(self, context: RequestContext) -> Response:
+        """Let the comments of pages that have moved follow them, or stay; or take that back.
+
+        303 to the list, after what `do` says with the pages `id`; without any, the last answer is
+        taken back, or it is 400.
+        """
+        verb, ids = context.first("do"), [number(text) for text in context.form.get("id", [])]
+        if verb not in ANSWERS:
+            raise unreadable_decision()
+        if verb == "undo" and not ids:
+            ids = await self._database.read(moved_pages.last, context.actor.name)
+        if not ids:
+            return await self._show_moved(context.refused(400, _("Choose at least one page.")))
+        who = context.actor
+        work, _text = ANSWERS[verb]
+        await self._database.write(work, ids[: moved_pages.SHOWN], who.sites, who.name, context.now)
+        return redirect(f"moved?done={verb}")
+
+    async def _show_moved(self, context: RequestContext) -> Response:
+        sites, since = context.actor.sites, context.now - moved_pages.KEPT
+
+        def work(snapshot: Snapshot) -> tuple[list[UnlistedPage], ...]:
+            return (
+                moved_pages.waiting(snapshot, sites, MOVED),
+                moved_pages.waiting(snapshot, sites, GONE),
+                moved_pages.answered(snapshot, sites, since),
+            )
+
+        moved, gone, answered = await self._database.read(work)
+        done = ANSWERS.get(context.first("done"))
+        return await self._layout.render(
+            "moved.html",
+            context,
+            here="threads",
+            moved=moved,
+            gone=gone,
+            answered=answered,
+            origins=self._origins,
+            sites=[name for name in self._days if context.actor.sees(name)],
+            done=done[1] if done else "",
         )
 
     @get("/thread", Permission.READ)

@@ -153,6 +153,30 @@ def alias(data: Path, settings_file: Path | None, site: str, url: str, alias: st
 @thread.command()
 @data_option
 @config_option
+@click.option("--site", default="", metavar="NAME", help="The site. Default: all sites.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--undo", is_flag=True, help="Take back what this command moved last.")
+def moved(data: Path, settings_file: Path | None, site: str, yes: bool, undo: bool) -> None:
+    """Find pages that have moved, and let their comments follow.
+
+    Pages with comments that the blog's sitemap does not list are requested from the blog, and what
+    it answers is shown. Nothing moves before you say yes.
+    """
+    from commentsvc.cli import moved_pages, running
+
+    if undo:
+        moved_pages.undo(data)
+        return
+    settings = running.settings_for(data, settings_file, "site", "hooks")
+    moved_pages.search(data, settings, site)
+    pages = moved_pages.moved(data, site)
+    if pages and (yes or click.confirm(f"Move the comments of {counted(len(pages), 'page')}?")):
+        moved_pages.follow(data, pages)
+
+
+@thread.command()
+@data_option
+@config_option
 @_site
 @click.argument("alias", metavar="ALIAS")
 def unalias(data: Path, settings_file: Path | None, site: str, alias: str) -> None:

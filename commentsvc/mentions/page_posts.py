@@ -11,12 +11,11 @@ from html.parser import HTMLParser
 from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
+from commentsvc.blog import sitemap
 from commentsvc.comments.submission import is_site
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
 from commentsvc.imports.records import ImportFailed
-from commentsvc.imports.sources import blog_pages
-from commentsvc.imports.sources.blog_pages import SitemapEntry
 from commentsvc.mentions import html_page, store
 from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.settings.schema import Site
@@ -30,8 +29,6 @@ _log = logging.getLogger(__name__)
 PAUSE: Final = 1.0  # seconds between two searches for due pages
 AT_ONCE: Final = 2  # pages that are read in one search
 PAGES: Final = 500  # the most pages of a blog that are read; the last changed ones
-SITEMAPS: Final = 20  # the most sitemaps of an index that are read
-SITEMAP_SIZE: Final = 8_388_608  # bytes
 PAGE_SIZE: Final = 2_097_152  # bytes
 POSTS: Final = 5  # the most posts that a page names
 INTERVAL: Final = 4 * store.INTERVAL  # between two readings of a sitemap, or of a new page
@@ -122,16 +119,10 @@ class PostFinder:
 
     async def _list(self, blog: _Blog, now: int) -> None:
         """Find the young pages of a blog. Raise RemoteError or ImportFailed."""
-        waiting = [SitemapEntry(blog.site.social_sitemap, is_sitemap=True, changed_at=0)]
-        sitemaps: set[str] = set()
         changed: dict[str, int] = {}
-        for url, is_sitemap, changed_at in waiting:
-            if not is_sitemap and self._is_ours(url, blog.site):
-                changed[url] = changed_at
-            elif is_sitemap and url not in sitemaps and len(sitemaps) < SITEMAPS:
-                sitemaps.add(url)
-                answer = await self._client.fetch(url, "application/xml", SITEMAP_SIZE)
-                waiting += await run_in(FOREIGN, blog_pages.parse, answer.body, url)
+        async for entry in sitemap.listed(self._client, blog.site.social_sitemap):
+            if self._is_ours(entry.url, blog.site):
+                changed[entry.url] = entry.changed_at
         since = now - store.FOLLOWED
         young = [url for url, moment in changed.items() if not moment or moment > since]
         young.sort(key=changed.__getitem__, reverse=True)

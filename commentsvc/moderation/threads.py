@@ -14,6 +14,7 @@ change of a thread's url purges the tags of both.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 from peewee import fn
@@ -57,6 +58,13 @@ class ThreadSummary(msgspec.Struct, frozen=True, gc=False):
     count: int
     state: str
     aliases: tuple[str, ...]
+
+
+class Merged(NamedTuple):
+    """How many comments moved, and the id of the decision in their history."""
+
+    moved: int
+    decision_id: int
 
 
 def find(snapshot: Snapshot, site: str, url: str) -> ThreadRef:
@@ -154,11 +162,11 @@ def remove_alias(tx: Transaction, site: str, alias: str) -> None:
     tx.purge(thread_tag(site, alias))
 
 
-def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -> int:
+def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -> Merged:
     """Move all comments of a page to the page `into`, and make its url an alias of that.
 
-    Return how many comments moved, whatever their status; each has the move in its history, at the
-    time `now` (Unix milliseconds). This cannot be undone. Raise UnknownThread for either url.
+    They move whatever their status; each has the move in its history, at the time `now` (Unix
+    milliseconds). Raise UnknownThread for either url.
     """
     source, target = find(tx, site, url), find(tx, site, into)
     if source == target:
@@ -197,7 +205,49 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     reactions.move(tx, source.thread_id, target.thread_id)
     views.move(tx, source, source.url, target.url)
     add_to_counts(tx, {source: -count, target: count})
-    return moved
+    return Merged(moved, act)
+
+
+def separate(
+    tx: Transaction, url: str, merged: ThreadRef, decision_id: int, who: str, now: int
+) -> None:
+    """Take back the merging `decision_id`: the page of `url` gets back what the thread got by it.
+
+    Replies to those comments that were written since go with them. Reactions, views and who follows
+    the page stay. Raise UnknownThread if the address leads elsewhere now.
+    """
+    row = tx.first(
+        ThreadTable.select(ThreadTable.id).where(
+            ThreadTable.site == merged.site_id,
+            ThreadTable.url == url,
+            ThreadTable.aliased == merged.thread_id,
+        )
+    )
+    if row is None:
+        raise UnknownThread(
+            _("%(url)s is not an alias of another page on %(site)s", url=url, site=merged.site)
+        )
+    source = ThreadRef(merged.site, url, merged.site_id, row[0])
+    ours = ChangeTable.decision_id == decision_id
+    moving = (CommentTable.thread == merged.thread_id) & CommentTable.id.in_(
+        ChangeTable.select(ChangeTable.comment).where(ours, ChangeTable.field == THREAD)
+    )
+    above = CommentTable.alias()
+    there = above.select(above.id).where(above.thread == source.thread_id)
+    replies = (CommentTable.thread == merged.thread_id) & CommentTable.parent.in_(there)
+    tx.change(ThreadTable.update(aliased=None).where(ThreadTable.id == source.thread_id))
+    while tx.change(CommentTable.update(thread=source.thread_id).where(moving)):
+        moving = replies
+    tx.change(
+        ChangeTable.update(undone_at=now, undone_by=who).where(
+            ours, ChangeTable.undone_at.is_null()
+        )
+    )
+    approved = CommentTable.select(fn.COUNT(CommentTable.id)).where(
+        CommentTable.thread == source.thread_id, CommentTable.status == literal(APPROVED)
+    )
+    [(count,)] = tx.query(approved)
+    add_to_counts(tx, {source: count, merged: -count})
 
 
 def listing(

@@ -20,6 +20,7 @@ from commentsvc.inbox import inbox
 from commentsvc.moderation import (
     authorized,
     changes,
+    moved_pages,
     pins,
     profiles,
     retention,
@@ -27,6 +28,7 @@ from commentsvc.moderation import (
     threads,
     undo,
 )
+from commentsvc.moderation.moved_pages import BlogAnswer
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import bans
 
@@ -159,9 +161,8 @@ class Merge(ControlCommand, frozen=True):
     into: str
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
-        return CommandResult(
-            moved=threads.merge(tx, self.site, self.url, self.into, COMMAND_LINE, now)
-        )
+        merged = threads.merge(tx, self.site, self.url, self.into, COMMAND_LINE, now)
+        return CommandResult(moved=merged.moved)
 
 
 class Alias(ControlCommand, frozen=True):
@@ -176,6 +177,34 @@ class Alias(ControlCommand, frozen=True):
             threads.remove_alias(tx, self.site, self.alias)
         else:
             threads.add_alias(tx, self.site, self.url, self.alias)
+
+
+class SaveUnlisted(ControlCommand, frozen=True):
+    """Store what blogs answered for pages that their sitemaps do not list."""
+
+    answers: tuple[BlogAnswer, ...]
+
+    def apply(self, tx: Transaction, _now: int) -> None:
+        moved_pages.save(tx, self.answers)
+
+
+class FollowMoved(ControlCommand, frozen=True):
+    """Let the comments of pages that have moved follow them; `ids` are those of threads."""
+
+    ids: tuple[Id, ...]
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        return CommandResult(
+            changed=tuple(moved_pages.follow(tx, self.ids, None, COMMAND_LINE, now))
+        )
+
+
+class UndoMoved(ControlCommand, frozen=True):
+    """Take back the last FollowMoved."""
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        ids = moved_pages.last(tx, COMMAND_LINE)
+        return CommandResult(changed=tuple(moved_pages.undo(tx, ids, None, COMMAND_LINE, now)))
 
 
 class RenameSite(ControlCommand, frozen=True):
@@ -472,6 +501,9 @@ Order = (
     | Move
     | Merge
     | Alias
+    | SaveUnlisted
+    | FollowMoved
+    | UndoMoved
     | RenameSite
     | AddBan
     | RemoveBan

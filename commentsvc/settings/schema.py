@@ -128,6 +128,7 @@ class Site(Struct, frozen=True, kw_only=True):
     social_accounts: Annotated[tuple[str, ...], SOCIAL_ACCOUNTS] = ()
     social_posts: Annotated[tuple[str, ...], SOCIAL_POSTS] = ()
     social_sitemap: Annotated[str, URL] = ""
+    moved_pages: Annotated[bool, SWITCH] = True
     token: Annotated[str, TOKEN] = ""
     sign_in: Annotated[tuple[str, ...], SIGN_IN] = ()
     sso_url: Annotated[str, URL] = ""

@@ -100,8 +100,15 @@ class PoliteClient:
             raise RemoteError(f"it answers {found.status}")
         return found
 
+    async def sitemaps(self, url: str) -> list[str]:
+        """Return the addresses of sitemaps in the robots.txt of a server. Raise RemoteError."""
+        return (await self._rules(url)).site_maps() or []
+
     async def _may_ask(self, url: str) -> bool:
         """Return whether the robots.txt of the server allows a request (RFC 9309)."""
+        return (await self._rules(url)).can_fetch(AGENT, urlsplit(url).path)
+
+    async def _rules(self, url: str) -> RobotFileParser:
         home = urljoin(url, "/robots.txt")
         known = self._robots.get(home)
         if known is None:
@@ -111,7 +118,7 @@ class PoliteClient:
             text = found.body.decode(errors="replace") if found.status == 200 else ""
             rules = await run_in(FOREIGN, _parsed, text)
             known = self._robots[home] = _Robots(rules, len(text) + ROBOTS_OVERHEAD)
-        return known.rules.can_fetch(AGENT, urlsplit(url).path)
+        return known.rules
 
 
 def _parsed(text: str) -> RobotFileParser:

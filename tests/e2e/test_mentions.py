@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.e2e.program import serving, wait_for
-from tests.unit.mentions.other_site import Page, other_site
+from tests.unit.other_site import Page, other_site
 
 URL = "/wet-wood/"
 SHOWN = (

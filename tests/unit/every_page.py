@@ -17,7 +17,9 @@ from commentsvc.db.connection import Transaction
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
 from commentsvc.http.refusals import bodies
-from commentsvc.moderation import changes, profiles
+from commentsvc.model import GONE, MOVED
+from commentsvc.moderation import changes, moved_pages, profiles, threads
+from commentsvc.moderation.moved_pages import BlogAnswer
 from commentsvc.outbox import MailAddress
 from commentsvc.pages.error_pages import ErrorPages
 from commentsvc.pages.reader_sign_in import NAMING
@@ -27,7 +29,7 @@ from tests.unit.admin import test_first_owner, test_passkeys, test_two_factor
 from tests.unit.admin_client import PASSWORD, Seat, seated
 from tests.unit.app_fixture import SETTINGS, Served, data, served, waiting
 from tests.unit.authenticator import SoftAuthenticator
-from tests.unit.database_fixture import HOUR
+from tests.unit.database_fixture import HOUR, add
 
 BLOG, TITLE, PAGE = "https://blog.example", "Oak & Ash", "/p/"
 WHOLE: Final = replace(
@@ -149,6 +151,25 @@ class Visit:
     def with_passkey(self) -> Response:
         test_passkeys.add(self.seat, SoftAuthenticator())
         return self.seat.get("passkeys")
+
+    def moved(self) -> Response:
+        """Return the page with one page that has moved, one that is gone, and two answers."""
+        for number in (1, 2, 3):
+            add(self.service.database, url=f"/moved/{number}/")
+        addresses = (
+            ("/moved/1/", "/new/"),
+            ("/moved/2/", ""),
+            ("/moved/3/", "/newer/"),
+            (PAGE, "/p2/"),
+        )
+        ids = []
+        for url, target in addresses:
+            thread = self.service.database.read_now(threads.find, "blog", url).thread_id
+            state = MOVED if target else GONE
+            self.write(moved_pages.save, [BlogAnswer(thread, url, state, target, self.now)])
+            ids.append(thread)
+        self.seat.send("moved", do="follow", id=ids[2:])
+        return self.seat.get("moved?done=follow")
 
     def failed_mail(self) -> Response:
         row = self.service.database.read_now(outbox.due, "mail", self.now, 1)[0]
@@ -289,6 +310,8 @@ MODERATION: Final[dict[str, list[State]]] = {
     ],
     "POST /moderation/edit": [lambda v: v.seat.send("edit", id="1", message="")],
     "GET /moderation/threads": [lambda v: v.seat.get("threads")],
+    "GET /moderation/moved": [lambda v: v.seat.get("moved"), lambda v: v.moved()],
+    "POST /moderation/moved": [lambda v: v.seat.send("moved", do="follow")],
     "GET /moderation/thread": [lambda v: v.seat.get("thread?id=1")],
     "POST /moderation/thread": [lambda v: v.seat.send("thread", id="1", do="url", value="x y")],
     "GET /moderation/bans": [lambda v: v.seat.get("bans")],

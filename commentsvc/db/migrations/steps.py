@@ -163,3 +163,21 @@ ONE_READER_FOR_A_MAILBOX: Final = (
     "DROP TABLE merging",
     "UPDATE reader SET subject = email_key WHERE issuer = 'mail' AND email_key <> ''",
 )
+
+UNLISTED_PAGES: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS unlisted_page (
+        thread_id INTEGER NOT NULL PRIMARY KEY REFERENCES thread (id) ON DELETE CASCADE,
+        url TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state = 'moved' OR state = 'gone' OR state = 'there'
+            OR state = 'followed' OR state = 'stayed'),
+        target TEXT NOT NULL,
+        next_at INTEGER NOT NULL,
+        answered_at INTEGER NOT NULL DEFAULT 0,
+        actor TEXT NOT NULL DEFAULT '',
+        decision_id INTEGER NOT NULL DEFAULT 0,
+        aliases TEXT NOT NULL DEFAULT ''
+    ) STRICT
+    """,
+    "CREATE INDEX IF NOT EXISTS unlisted_page_by_state ON unlisted_page (state, answered_at)",
+)

@@ -69,6 +69,7 @@ STEPS: Final[dict[str, Step]] = {
     "0008_one_reader_for_a_mailbox": _running(
         lambda: (steps.FORMER_IDS, *steps.ONE_READER_FOR_A_MAILBOX)
     ),
+    "0009_unlisted_pages": _running(lambda: steps.UNLISTED_PAGES),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -6,6 +6,7 @@ and whether the database is ours and not newer. All missing steps are one transa
 
 # ruff: noqa: S608 - put together from constants only
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -62,6 +63,14 @@ FORMER_IDS: Final = (
     'CREATE TABLE IF NOT EXISTS former_id (kind TEXT COLLATE "C" NOT NULL, former BIGINT NOT NULL,'
     " kept BIGINT NOT NULL, PRIMARY KEY (kind, former))"
 )
+
+
+def _in_its_types(statement: str) -> str:
+    """Return a statement that is written for SQLite with the types of PostgreSQL."""
+    types = {"INTEGER": "BIGINT", "TEXT": 'TEXT COLLATE "C"', "STRICT": ""}
+    return re.sub(r"\b(INTEGER|TEXT|STRICT)\b", lambda found: types[found[1]], statement)
+
+
 # As `upgrade.STEPS`, with the statements of each. The first is made from the models until it is
 # released; a test holds what it makes. So the others find their columns in a new database.
 STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
@@ -73,6 +82,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0006_one_row_for_a_mailbox": lambda: (FORMER_IDS, *steps.ONE_ROW_FOR_A_MAILBOX),
     "0007_report_reasons": lambda: REPORT_REASONS,
     "0008_one_reader_for_a_mailbox": lambda: (FORMER_IDS, *steps.ONE_READER_FOR_A_MAILBOX),
+    "0009_unlisted_pages": lambda: map(_in_its_types, steps.UNLISTED_PAGES),
 }
 
 _FACTS: Final = (

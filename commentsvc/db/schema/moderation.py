@@ -4,8 +4,8 @@ from typing import Final
 
 import peewee
 
-from commentsvc.db.schema.comments import CommentTable, Table, add_index, one_of
-from commentsvc.model import APPROVED, BANS, CHANGES, SPAM
+from commentsvc.db.schema.comments import CommentTable, Table, ThreadTable, add_index, one_of
+from commentsvc.model import APPROVED, BANS, CHANGES, SPAM, UNLISTED
 
 
 class BanTable(Table):
@@ -49,6 +49,29 @@ class ChangeTable(Table):
 add_index(ChangeTable, "change_by_actor", "actor", "id", where="undone_at IS NULL")
 
 
+class UnlistedPageTable(Table):
+    """A page with comments that the blog's sitemap does not list: see `moderation.moved_pages`.
+
+    The blog was asked for `url`; the page is now at `target`, "" if it is not elsewhere. Both are
+    canonical. It is asked again at `next_at`. `answered_at` and `actor` belong to a moderator's
+    answer. `decision_id` is that of the comments that were merged, 0 if the thread was moved;
+    `aliases` are the other addresses that it had, one on each line.
+    """
+
+    thread = peewee.ForeignKeyField(ThreadTable, primary_key=True, on_delete="CASCADE")
+    url = peewee.TextField()
+    state = peewee.TextField(constraints=[one_of("state", UNLISTED)])
+    target = peewee.TextField()
+    next_at = peewee.IntegerField()
+    answered_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    actor = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    decision_id = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    aliases = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+
+
+add_index(UnlistedPageTable, "unlisted_page_by_state", "state", "answered_at")
+
+
 class TrainingTokenTable(Table):
     """In how many comments marked as spam, and in how many approved ones, a token occurs."""
 
@@ -87,6 +110,7 @@ class RemovedSpamTable(Table):
 TABLES: Final = (
     BanTable,
     ChangeTable,
+    UnlistedPageTable,
     TrainingTokenTable,
     TrainingCommentTable,
     TrainingTotalTable,

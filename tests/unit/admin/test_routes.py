@@ -49,6 +49,8 @@ ROUTES = {
     "POST /moderation/pin": "decide",
     "POST /moderation/edit": "decide",
     "POST /moderation/thread": "decide",
+    "GET /moderation/moved": "read",
+    "POST /moderation/moved": "decide",
     "GET /moderation/accounts": "administer",
     "POST /moderation/accounts": "administer",
     "POST /moderation/invite": "administer",

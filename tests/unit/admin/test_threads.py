@@ -8,6 +8,9 @@ from commentsvc.admin.threads import MOST
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.feedback import reactions, views
 from commentsvc.feedback.reactions import Reaction
+from commentsvc.model import GONE, MOVED
+from commentsvc.moderation import moved_pages, threads
+from commentsvc.moderation.moved_pages import BlogAnswer
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add
@@ -152,3 +155,44 @@ def test_views_are_shown_and_set_to_zero(service: Served, seat: Seat) -> None:
 def test_a_thread_that_does_not_exist_is_told(seat: Seat, number: str) -> None:
     assert seat.get(f"thread?id={number}").status == 404
     assert seat.send("thread", id=number, do="state", value="open").status == 404
+
+
+def found(service: Served, url: str, target: str) -> int:
+    """Store that the blog says where a page has moved, "" for one that is gone."""
+    thread = service.database.read_now(threads.find, "blog", url)
+    state = MOVED if target else GONE
+    answer = BlogAnswer(thread.thread_id, url, state, target, 0)
+    service.database.write_now(moved_pages.save, [answer])
+    return thread.thread_id
+
+
+def test_comments_follow_pages_that_have_moved_and_come_back(service: Served, seat: Seat) -> None:
+    ids = [found(service, "/a/", "/new/"), found(service, "/b/", "/newer/")]
+    assert "2 pages have moved or are gone" in text(seat.get("threads"))
+    assert "/newer/" in text(seat.get("moved"))
+    assert header(seat.send("moved", do="follow", id=ids), "Location") == "moved?done=follow"
+    assert [count(service, url) for url in ("/new/", "/newer/", "/a/")] == [1, 2, 1]
+    page = text(seat.get("moved?done=follow"))
+    assert "The comments have followed their pages." in page
+    assert "Undo the last answer about 2 pages" in page
+    seat.send("moved", do="undo")
+    assert [count(service, url) for url in ("/a/", "/b/", "/new/")] == [1, 2, 0]
+
+
+def test_comments_of_a_page_that_is_gone_may_stay(service: Served, seat: Seat) -> None:
+    number = found(service, "/a/", "")
+    assert "1 page is gone" in text(seat.get("moved"))
+    seat.send("moved", do="stay", id=number)
+    page = text(seat.get("moved"))
+    assert "1 page is gone" not in page
+    assert "left where they are" in page
+
+
+def test_an_answer_about_moved_pages_names_them(service: Served, seat: Seat) -> None:
+    found(service, "/a/", "/new/")
+    refused = seat.send("moved", do="follow")
+    assert refused.status == 400
+    assert "Choose at least one page" in text(refused)
+    assert seat.send("moved", do="x", id=1).status == 400
+    assert seat.send("moved", do="follow", id="x").status == 404
+    assert count(service, "/new/") == 0

@@ -1,12 +1,13 @@
 """The commands for whole pages: the orders that they send, and their output."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from commentsvc.cli import client, main
+from commentsvc.cli import client, main, moved_pages
 from commentsvc.cli.alias_import import Clash
 from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.runtime.control_commands import (
@@ -19,6 +20,8 @@ from commentsvc.runtime.control_commands import (
     Reset,
     SetTitle,
 )
+from tests.unit.database_fixture import add, opened
+from tests.unit.other_site import Page, other_site
 
 Run = Callable[..., Result]
 
@@ -125,3 +128,42 @@ def test_a_list_that_is_none_changes_nothing(run: Run) -> None:
     result = run("import", "-", given="<html>")
     assert result.exit_code == 1
     assert "This is not a list of pages" in result.stderr
+
+
+BLOG = """
+[hooks]
+allowed_networks = ["127.0.0.0/8"]
+[[site]]
+origins = ["%s"]
+"""
+
+
+@pytest.mark.sqlite_only("the order is the same for both")
+def test_comments_follow_pages_that_have_moved_once_the_operator_agrees(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moved_pages, "BETWEEN", 0)
+    with other_site() as blog, opened(tmp_path) as database:
+        (tmp_path / "commentsvc.toml").write_text(BLOG % blog.url("").rstrip("/"))
+        for url in ("/old/", "/old/", "/gone/", "/here/"):
+            add(database, url=url)
+        database.close_now()
+        assert "sitemap" in run("moved").stderr, "it has none"
+        listed = "".join(f"<url><loc>{blog.url(url)}</loc></url>" for url in ("/here/", "/new/"))
+        blog.pages["/sitemap.xml"] = Page(f"<urlset>{listed}</urlset>")
+        blog.pages["/old/"] = Page(status=301, headers=(("Location", "/new/"),))
+        blog.pages["/new/"] = Page("Here")
+        said = run("moved", given="n\n").output
+        assert "blog: 2 pages in the sitemap; 2 pages with comments not among them" in said
+        assert re.findall(r"(\d+)  blog  (\S+) +(\S+)", said) == [
+            ("2", "/old/", "/new/"),
+            ("1", "/gone/", "gone"),
+        ]
+        assert "/new/" not in run("list").output
+        said = run("moved", "--yes").output
+        assert "moved the comments of 1 page\n" in said
+        assert "blog:/new/ = /old/" in run("list").output
+        assert run("moved", "--undo").output == "moved the comments of 1 page back\n"
+        assert "blog:/old/" in run("list").output
+        assert run("moved", "--undo").exit_code == 1
+        assert 'no site "x"' in run("moved", "--site", "x").stderr

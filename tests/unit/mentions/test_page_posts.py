@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.blog import sitemap
 from commentsvc.db.schema.mentions import FollowedPostTable
 from commentsvc.mentions import page_posts
 from commentsvc.mentions.page_posts import NamedPost, PostFinder, named_posts
@@ -14,7 +15,7 @@ from commentsvc.mentions.poller import PostPoller
 from commentsvc.settings.schema import HooksSettings, MentionsSettings, Settings, Site
 from commentsvc.util.timestamps import rfc3339
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served
-from tests.unit.mentions.other_site import OtherSite, Page, other_site
+from tests.unit.other_site import OtherSite, Page, other_site
 
 POST = "https://mastodon.example/@ann/1"
 THREAD = f'<comment-thread url="/wet-wood/" data-social-posts="{POST}"></comment-thread>'
@@ -176,7 +177,7 @@ def test_one_page_that_fails_holds_up_no_other(reading: Reading, server: OtherSi
 def test_an_index_of_sitemaps_is_followed_within_bounds(
     reading: Reading, server: OtherSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_posts, "SITEMAPS", 3)
+    monkeypatch.setattr(sitemap, "SITEMAPS", 3)
     monkeypatch.setattr(page_posts, "PAGES", 2)
     names = ("/sitemap.xml", "/a.xml", "/b.xml", "/c.xml")
     index = "".join(f"<sitemap><loc>{server.url(name)}</loc></sitemap>" for name in names)

@@ -31,7 +31,7 @@ from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.database_fixture import decide
 from tests.unit.mentions.hostile import HOSTILE, assert_harmless
-from tests.unit.mentions.other_site import OtherSite, Page, other_site
+from tests.unit.other_site import OtherSite, Page, other_site
 from tests.unit.settable_clock import SettableClock
 
 Json = dict[str, Any]  # Any: as the servers answer

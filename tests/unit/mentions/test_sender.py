@@ -18,7 +18,7 @@ from commentsvc.moderation import changes, history
 from commentsvc.settings.schema import MentionsSettings, ServerSettings, Site
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import decide
-from tests.unit.mentions.other_site import OtherSite, Page, other_site
+from tests.unit.other_site import OtherSite, Page, other_site
 
 SENDING = replace(
     SETTINGS,

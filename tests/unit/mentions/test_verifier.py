@@ -28,7 +28,7 @@ from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.database_fixture import decide
 from tests.unit.markup.test_markdown import ATTACKS
 from tests.unit.mentions.hostile import HOSTILE, assert_harmless
-from tests.unit.mentions.other_site import OtherSite, Page, other_site
+from tests.unit.other_site import OtherSite, Page, other_site
 from tests.unit.processor_time import timed
 
 WITH_MENTIONS = replace(

@@ -1,0 +1,29 @@
+"""The pages that a blog lists in its sitemap (https://www.sitemaps.org/protocol.html)."""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from commentsvc.imports.sources import blog_pages
+from commentsvc.imports.sources.blog_pages import SitemapEntry
+from commentsvc.util.polite_client import PoliteClient
+from commentsvc.util.threads import FOREIGN, run_in
+
+SITEMAPS: Final = 20  # the most sitemaps of an index that are read
+SIZE: Final = 8_388_608  # bytes of each
+
+
+async def listed(client: PoliteClient, address: str) -> AsyncIterator[SitemapEntry]:
+    """Yield the pages in the sitemap at `address` and in those that it lists.
+
+    Raise RemoteError or ImportFailed.
+    """
+    waiting, known = [address], {address}
+    while waiting:
+        url = waiting.pop(0)
+        answer = await client.fetch(url, "application/xml", SIZE)
+        for entry in await run_in(FOREIGN, blog_pages.parse, answer.body, url):
+            if not entry.is_sitemap:
+                yield entry
+            elif entry.url not in known and len(known) < SITEMAPS:
+                known.add(entry.url)
+                waiting.append(entry.url)
