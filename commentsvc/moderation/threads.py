@@ -205,7 +205,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     reactions.move(tx, source.thread_id, target.thread_id)
     views.move(tx, source, source.url, target.url)
     add_to_counts(tx, {source: -count, target: count})
-    return Merged(moved, act)
+    return Merged(moved, decision_id)
 
 
 def separate(
