@@ -465,7 +465,7 @@ def test_the_server_uses_of_imports_what_their_readme_says() -> None:
         if not name.startswith(("commentsvc.imports.records", "commentsvc.imports.staging.reading"))
     }
     assert used == {"store", "sources"}
-    assert users_of(r"import .*\bblog_pages\b") == {"imports.importer", "mentions.page_posts"}
+    assert users_of(r"import .*\bblog_pages\b") == {"blog.sitemap", "imports.importer"}
 
 
 def test_what_docstrings_and_comments_name_exists() -> None:

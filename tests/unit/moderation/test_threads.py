@@ -140,7 +140,7 @@ def test_an_address_where_nothing_was_said_may_become_an_alias(database: Databas
 def test_merging_puts_all_comments_under_one_page(database: Database, purged: list[str]) -> None:
     do(database, threads.add_alias, "/a/", "/older/")
     purged.clear()
-    assert do(database, threads.merge, "/a/", "/b/", "Mo", NOW + 5) == 5
+    assert do(database, threads.merge, "/a/", "/b/", "Mo", NOW + 5).moved == 5
     assert counts(database, "/a/", "/b/", "/older/") == [3, 3, 3]
     assert {"thread:blog:/a/", "thread:blog:/b/", "site:blog"} == set(purged)
     assert where(database) == [("blog", "/b/", ("/a/", "/older/")), ("other", "/b/", ())]
