@@ -77,6 +77,8 @@ NONE: Final = "widget.none"
 NUMBERS: Final = {"views", "fresh"}
 # The digits of languages that have others than 0 to 9 (CLDR; Babel's versions differ on Arabic).
 DIGITS: Final = {"bn": "০১২৩৪৫৬৭৮৯", "fa": "۰۱۲۳۴۵۶۷۸۹"}
+# How long ago a comment was written is told in the largest of these, by its minutes.
+UNITS: Final = {525_949: "year", 43_829: "month", 1440: "day", 60: "hour", 1: "minute"}
 # The plural form of a number depends on the number up to this, and on its last two digits above.
 PERIOD: Final = 100
 
@@ -220,12 +222,11 @@ def digits(tag: str) -> dict[str, object]:
     return {"digits": DIGITS[tag]} if tag in DIGITS else {}
 
 
-def ago(tag: str) -> dict[str, dict[str, str]]:
-    """Return the forms of "# days ago" and the like, by unit, as CLDR has them."""
+def ago(tag: str) -> dict[int, dict[str, str]]:
+    """Return the forms of "# days ago" and the like, by the unit's minutes, as CLDR has them."""
     # Babel's public functions choose the unit themselves.
     fields = locale(tag)._data["date_fields"]
-    units = ("year", "month", "day", "hour", "minute")
-    return {unit: used_forms(tag, fields[unit]["past"]) for unit in units}
+    return {minutes: used_forms(tag, fields[unit]["past"]) for minutes, unit in UNITS.items()}
 
 
 def durations(tag: str) -> dict[str, dict[str, str]]:

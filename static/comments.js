@@ -7,8 +7,8 @@ const NEAR = 600; // pixels below the window
 const listPath = (url, sort, more) => "comments?" + new URLSearchParams({ url, sort, limit: 100, ...more });
 
 function preload(path, as = "fetch", crossOrigin = "") {
-  const link = { rel: "preload", href: base + path, as, crossOrigin };
-  document.head.append(Object.assign(document.createElement("link"), link));
+  const link = document.createElement("link");
+  document.head.append(Object.assign(link, { rel: "preload", href: base + path, as, crossOrigin }));
 }
 
 /** Request what a thread that is near asks for in load() */
@@ -44,13 +44,6 @@ const {
   takeProperties,
 } = await shared;
 
-const REPLY = "M3 3h10v8H8l-3 3v-3H3z";
-const UP = "M3 10.5l5-5 5 5";
-const DOWN = "M3 5.5l5 5 5-5";
-const MORE = "M3 7.7v.6m5-.6v.6m5-.6v.6";
-
-const FAILED = "commentsvc-failed";
-
 const stylesheet = loadStylesheet("comments.css");
 
 function avatar({ author, picture, initial = [...author][0] }) {
@@ -58,8 +51,7 @@ function avatar({ author, picture, initial = [...author][0] }) {
   for (const letter of author) hue = (hue * 31 + letter.codePointAt(0)) % 360;
   const style = "--commentsvc-hue:" + (hue - (hue % 30));
   const element = h("span.avatar", { ariaHidden: "true", style }, initial);
-  const onerror = () => element.lastChild.remove();
-  if (picture) element.append(h("img", { src: base + picture, alt: "", onerror }));
+  if (picture) element.append(h("img", { src: base + picture, alt: "", onerror: ({ target }) => target.remove() }));
   return element;
 }
 
@@ -72,9 +64,7 @@ function header(messages, comment, answered) {
   showRelativeTime(messages, time);
   const date = h("span.date", {}, h("a", { href: "#" + anchorOf(comment) }, time));
   for (const mark of ["pinned", "edited"]) if (comment[mark]) date.append(" · ", messages[mark]);
-  if (answered) {
-    date.append(" ", h("a", { href: "#" + anchorOf(answered) }, "↪ " + answered.author));
-  }
+  if (answered) date.append(" ", h("a", { href: "#" + anchorOf(answered) }, "↪ " + answered.author));
   const badge = messages[role || (verified && "verified")];
   const from = href ? h("a.badge", { href, rel }, href.split("/")[2]) : "";
   return h("div.meta", {}, name, badge ? h("span.badge commentsvc-" + role, {}, badge) : "", from, date);
@@ -87,22 +77,18 @@ function renderComment(thread, comment, answered) {
   const actions = h("div.actions");
   const voteButton = (value, path, title) => {
     const ariaPressed = String(storage.get("votes")?.[id] == value);
-    actions.append(actionButton("vote", path, `${title}: ${author}`, { value, ariaPressed }));
+    return actionButton("vote", path, `${title}: ${author}`, { value, ariaPressed });
   };
-  if (page.voting) {
-    voteButton(1, UP, messages.up);
-    actions.append(h("span.votes", {}, votes || ""));
-  }
-  if (page.voting == "both") voteButton(-1, DOWN, messages.down);
+  if (page.voting) actions.append(voteButton(1, "M3 10.5l5-5 5 5", messages.up), h("span.votes", {}, votes || ""));
+  if (page.voting == "both") actions.append(voteButton(-1, "M3 5.5l5 5 5-5", messages.down));
   const label = messages.replyTo.replace("#", author);
-  if (!closed) actions.append(actionButton("reply", REPLY, label, {}, messages.reply));
-  actions.append(actionButton("menu", MORE, `${messages.menu}: ${author}`));
+  if (!closed) actions.append(actionButton("reply", "M3 3h10v8H8l-3 3v-3H3z", label, {}, messages.reply));
+  actions.append(actionButton("menu", "M3 7.7v.6m5-.6v.6m5-.6v.6", `${messages.menu}: ${author}`));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
   if (body.querySelector(":not(p,br,a,strong,em,code),[href^='#']")) {
     import("./rich.js").then(({ enrich }) => enrich(body, thread));
   }
-  const head = header(messages, comment, answered);
-  return h("article", {}, avatar(comment), head, body, actions);
+  return h("article", {}, avatar(comment), header(messages, comment, answered), body, actions);
 }
 
 class CommentList {
@@ -114,7 +100,6 @@ class CommentList {
   }
 
   update(comments, thread) {
-    const { depth } = thread.host;
     const items = new Map();
     for (const [id, comment] of comments) {
       const item = this.find(id) ?? createItem(comment);
@@ -131,10 +116,10 @@ class CommentList {
         ancestors.unshift(parent);
         items.get(parent.id).answers++;
       }
-      const above = ancestors[Math.min(ancestors.length, depth) - 1];
+      const above = ancestors.slice(0, thread.host.depth).at(-1);
       const answered = ancestors.at(-1);
       const item = items.get(id);
-      const named = answered == above ? undefined : answered;
+      const named = answered != above && answered;
       const state = JSON.stringify([comment, named]);
       if (item.state != state) item.firstChild.replaceWith(renderComment(thread, comment, named));
       (items.get(above?.id)?.replies ?? this.element).append(item);
@@ -147,8 +132,6 @@ class CommentList {
   }
 }
 
-const isForeign = (node) => node.className != "commentsvc-thread";
-
 function createItem(comment) {
   const replies = h("ol.replies");
   const fold = h("details.fold", {}, h("summary.link"), replies);
@@ -159,18 +142,18 @@ function createItem(comment) {
 }
 
 export class Thread {
-  hasEnded = false;
+  hasEnded;
   tree = new CommentList();
   error = h("p.error", { role: "alert" });
   status = h("p.status", { role: "status" });
 
-  #comments = [];
+  #comments;
   #sort;
   #element = h("section.thread");
   #heading = h("h2.heading", { tabIndex: -1 });
   #order = h("select.link", { name: "sort" });
-  #feed = h("a.link");
-  #more = h("button.button", { hidden: true });
+  #feed;
+  #more = h("button.button");
   #loading = h("div.comment");
   box;
   #fallback = [];
@@ -221,13 +204,13 @@ export class Thread {
     this.#element.append(this.#loading, this.error, this.#more);
   }
 
-  path(name, parameters = {}) {
-    return name + "?" + new URLSearchParams({ url: this.url, ...parameters });
+  path(name, more) {
+    return name + "?" + new URLSearchParams({ url: this.url, ...more });
   }
 
   async #begin() {
     this.#observer.disconnect();
-    if (!this.host.load) return this.load().catch(() => this.host.classList.add(FAILED));
+    if (!this.host.load) return this.load().catch(() => this.host.classList.add("commentsvc-failed"));
     this.messages = await loadMessages(this.host);
     this.offer("show");
   }
@@ -247,10 +230,10 @@ export class Thread {
     const path = listPath(this.url, sort, after && { after });
     const built = host.querySelector("section[dir]");
     const prerendered = built && (await import("./thread/prerendered.js").catch(() => null));
-    const answer = prerendered ? prerendered.fetchChanges(built, path, sort) : get(path);
-    const own = storage.get("own-comments") && this.loadOwn();
+    const answer = prerendered?.fetchChanges(built, path, sort) ?? get(path);
+    const needed = [answer, storage.get("own-comments") && this.loadOwn()];
     let isLoaded = false;
-    const loaded = Promise.allSettled([answer, own]).then(() => (isLoaded = true));
+    const loaded = Promise.allSettled(needed).then(() => (isLoaded = true));
     this.messages = await loadMessages(host);
     this.#loading.replaceChildren(h("article", {}, h("span.avatar"), h("p.hint", {}, this.messages.loading)));
     await stylesheet;
@@ -264,7 +247,7 @@ export class Thread {
     const folds = wasPressed && (await import("./thread/reveal.js").catch(() => null));
     this.#loading.remove();
     if (this.hasEnded) return;
-    host.classList.toggle(FAILED, !page);
+    host.classList.toggle("commentsvc-failed", !page);
     this.error.textContent = page ? "" : this.messages.unread;
     if (!page) return this.offer("again", after);
     const first = page.data.find(({ id }) => !this.tree.find(id));
@@ -280,8 +263,7 @@ export class Thread {
     this.#more.hidden = true;
     if (page.next) this.offer("more", page.next);
     if (top < 0 && end < innerHeight - 9) {
-      const growth = host.getBoundingClientRect().bottom - end;
-      scrollBy({ top: growth, behavior: "instant" });
+      scrollBy({ top: host.getBoundingClientRect().bottom - end, behavior: "instant" });
     }
     if (wasPressed) (folds?.reveal(this.tree, first?.id) ?? this.#heading).focus();
     if (this.target) this.seek();
@@ -298,25 +280,23 @@ export class Thread {
   #build(sort, isFocused) {
     const { messages, tree, error, status } = this;
     const { count, voting, closes } = this.page;
-    for (const value of ["oldest", "newest", ...(voting ? ["top"] : [])]) {
+    for (const value of ["oldest", "newest", "top"].slice(0, voting ? 3 : 2)) {
       this.#order.append(new Option(messages[value], value, false, value == sort));
     }
     this.#order.ariaLabel = messages.sort;
-    this.#feed.href = base + this.path("feed.atom");
-    this.#feed.title = messages.feed;
-    this.#feed.append(icon(FEED));
+    this.#feed = h("a.link", { href: base + this.path("feed.atom"), title: messages.feed }, icon(FEED));
     this.closed = this.host.closed || new Date(closes) < new Date();
     const isTop = (this.host.form || (sort == "newest" && "top")) == "top";
-    const write = h("button.link", { type: "button", name: "compose" }, messages.write);
-    const jump = count < 2 || isTop || this.closed ? "" : write;
+    const isFar = count > 1 && !isTop && !this.closed;
+    const jump = isFar ? h("button.link", { type: "button", name: "compose" }, messages.write) : "";
     const bar = h("div.bar", {}, this.#heading, h("div.actions", {}, jump, this.#order, this.#feed));
     const draft = storage.get(this.url + "#");
-    const text = messages[count ? "write" : "first"];
-    const box = { name: "write", value: draft?.message ?? "", ariaLabel: text, placeholder: text, rows: 1 };
+    const placeholder = messages[count ? "write" : "first"];
+    const box = { name: "write", value: draft?.message ?? "", ariaLabel: placeholder, placeholder, rows: 1 };
     this.box = this.closed ? h("p.hint", {}, messages.closed) : h("textarea.input", box);
     this.#element.append(bar, tree.element, error, this.#more, status, this.box);
     if (isTop) bar.after(this.box);
-    this.#fallback = [...this.host.childNodes].filter(isForeign);
+    this.#fallback = [...this.host.childNodes].filter((/** @type {any} */ node) => node.className != "commentsvc-thread");
     this.host.replaceChildren(this.#element);
     if (isFocused) this.box.focus();
     else if (draft) this.#react({ type: "focusin", target: this.box });
@@ -347,7 +327,7 @@ export class Thread {
     const item = this.tree.element.contains(active) && active.closest("li");
     this.tree.update(this.all(), this);
     this.own?.addButtons(this);
-    if (item) [active, item, this.#heading].find((element) => element.isConnected).focus();
+    if (item) [active, item, this.#heading].find(({ isConnected }) => isConnected).focus();
     this.host.dispatchEvent(new Event("comments-shown", { bubbles: true }));
     requestAnimationFrame(() => setTimeout(() => this.#showExtras())); // sizes are known then
   }
@@ -377,7 +357,7 @@ export class CommentThread extends HTMLElement {
       url: (value) => value || location.pathname,
       sort: (value) => ["newest", "top"].find((word) => word == value?.toLowerCase()) ?? "oldest",
       depth: (value) => (/^\s*\d/.test(value) ? parseInt(value) : 4),
-      load: (value) => (value?.toLowerCase() == "click" ? "click" : ""),
+      load: (value) => ["click"].find((word) => word == value?.toLowerCase()) ?? "",
       form: (value) => ["top", "bottom"].find((word) => word == value?.toLowerCase()) ?? "",
       closed: (value) => (value ?? "false") != "false",
     });
@@ -401,9 +381,10 @@ export class CommentThread extends HTMLElement {
   }
 
   attributeChangedCallback(name, before, after) {
-    if (!this.#thread || before == after) return;
-    this.#replace(name == "sort");
-    if (this.isConnected) this.#thread.resume();
+    if (this.#thread && before != after) {
+      this.#replace(name == "sort");
+      if (this.isConnected) this.#thread.resume();
+    }
   }
 
   #replace(isSorted) {

@@ -1,9 +1,7 @@
 // What all elements but the count share
 
 // A bundle names the service by a link; otherwise it is where this file came from
-const here = document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.url;
-
-export const base = new URL("..", here).href;
+export const base = new URL("..", document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.url).href;
 
 /** Make an element: "p.hint" is a <p class="commentsvc-hint">; children are elements or text */
 export function h(name, properties = {}, ...children) {
@@ -58,15 +56,13 @@ export function icon(path) {
 }
 
 export function actionButton(name, path, title, properties = {}, text = "") {
-  const more = { title, ariaLabel: title, ...properties };
-  return h("button.link", { type: "button", name, ...more }, icon(path), text);
+  return h("button.link", { type: "button", name, title, ariaLabel: title, ...properties }, icon(path), text);
 }
 
 /** Load a stylesheet before those of the blog, whose rules win; again if somebody replaces the head */
 export function loadStylesheet(name) {
   return new Promise((loaded) => {
-    const href = base + "static/" + name;
-    const link = h("link", { rel: "stylesheet", href, onload: loaded, onerror: loaded });
+    const link = h("link", { rel: "stylesheet", href: base + "static/" + name, onload: loaded, onerror: loaded });
     const insert = () => link.isConnected || document.head.prepend(link);
     insert();
     new MutationObserver(insert).observe(document.head, { childList: true });
@@ -84,7 +80,6 @@ export async function get(path) {
   return response.json();
 }
 
-const PREFIX = "commentsvc:";
 let store = {};
 try {
   store = localStorage;
@@ -93,14 +88,14 @@ try {
 export const storage = {
   get(name) {
     try {
-      return JSON.parse(store[PREFIX + name]);
+      return JSON.parse(store["commentsvc:" + name]);
     } catch {}
   },
 
   set(name, value) {
     try {
-      if (value) store[PREFIX + name] = JSON.stringify(value);
-      else delete store[PREFIX + name];
+      if (value) store["commentsvc:" + name] = JSON.stringify(value);
+      else delete store["commentsvc:" + name];
     } catch {}
   },
 };
@@ -112,26 +107,22 @@ const loading = {};
 
 /** Load the texts in the language of an element, or a part of them, as messages */
 export function loadMessages(element, part = "") {
-  const name = (element.closest("[lang]")?.lang || "en") + part;
-  const file = base + `static/locales/${name}.json`;
-  loading[name] ??= fetch(file).then((response) => response.json());
-  loading[name].catch(() => delete loading[name]);
-  return loading[name];
+  const file = `static/locales/${element.closest("[lang]")?.lang || "en"}${part}.json`;
+  loading[file] ??= fetch(base + file).then((response) => response.json());
+  loading[file].catch(() => delete loading[file]);
+  return loading[file];
 }
 
 /** Return "2 comments", from texts by plural category */
 export function countText({ counts, tag, digits }, number) {
-  const category = number ? new Intl.PluralRules(tag).select(number) : "zero";
-  const shown = digits || number > 999 ? number.toLocaleString(tag) : number;
-  return (counts[category] ?? counts.other).replace("#", shown);
+  const form = counts[number ? new Intl.PluralRules(tag).select(number) : "zero"] ?? counts.other;
+  return form.replace("#", digits || number > 999 ? number.toLocaleString(tag) : number);
 }
-
-const MINUTES = { year: 525_949, month: 43_829, day: 1440, hour: 60, minute: 1 };
 
 /** Show in a <time> how long ago it was; `Intl` would take a phone 0.1 s for the first */
 export function showRelativeTime({ tag, digits, ago, now }, time) {
   const minutes = (Date.now() - Date.parse(time.dateTime)) / 60_000;
-  const unit = Object.keys(MINUTES).find((name) => minutes >= MINUTES[name]);
-  const number = Math.trunc(minutes / MINUTES[unit]);
-  time.textContent = unit ? countText({ counts: ago[unit], tag, digits }, number) : now;
+  const units = /** @type {[any, any][]} */ (Object.entries(ago));
+  const [unit, counts] = units.findLast(([unit]) => minutes >= unit) ?? [];
+  time.textContent = counts ? countText({ counts, tag, digits }, Math.trunc(minutes / unit)) : now;
 }

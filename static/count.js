@@ -4,24 +4,24 @@ const here = document.querySelector("[rel~=commentsvc]")?.href ?? import.meta.ur
 const waiting = new Set();
 
 const observer = new IntersectionObserver((entries) => {
-  if (!entries.some((entry) => entry.isIntersecting)) return;
-  observer.disconnect();
-  fetchAll([...waiting].filter((element) => element.isConnected));
-  waiting.clear();
+  if (entries.some(({ isIntersecting }) => isIntersecting)) {
+    observer.disconnect();
+    fetchAll([...waiting].filter((element) => element.isConnected));
+    waiting.clear();
+  }
 });
 
 async function fetchAll(elements) {
-  const asked = new Set(elements.flatMap((element) => element.asks));
-  const query = [...asked].sort().join("&");
+  const asked = new Set(elements.flatMap((element) => element.asks).sort());
+  const query = [...asked].join("&");
   if (elements.length > 1 && (asked.size > 100 || query.length > 8000)) {
     fetchAll(elements.splice(elements.length / 2));
     return fetchAll(elements);
   }
   try {
-    const answer = await fetch(new URL("../api/comments/counts?" + query, here));
-    const body = await answer.json();
+    const answer = await (await fetch(new URL("../api/comments/counts?" + query, here))).json();
     for (const element of elements) {
-      if (element.asks.every((each) => asked.has(each))) element.show(body);
+      if (element.asks.every(asked.has, asked)) element.show(answer);
     }
   } catch {}
 }
@@ -31,10 +31,9 @@ export class CommentCount extends HTMLElement {
 
   constructor() {
     super();
-    if (!Object.hasOwn(this, "url")) return;
-    const { url } = this;
+    const { url } = { ...this };
     delete this.url;
-    this.url = url;
+    if (url) this.url = url;
   }
 
   get url() {
@@ -60,13 +59,10 @@ export class CommentCount extends HTMLElement {
   }
 
   show({ counts }) {
-    const number = counts[this.url];
-    if (number === null) return;
-    if (this.matches(":lang(en)")) {
-      this.text = (number || "No") + (number == 1 ? " comment" : " comments");
-    } else {
-      import("./counts.js").then(({ showCount }) => showCount(this, number));
-    }
+    const count = counts[this.url];
+    if (count === null) return;
+    if (this.matches(":lang(en)")) this.text = (count || "No") + " comment" + (count == 1 ? "" : "s");
+    else import("./counts.js").then(({ showCount }) => showCount(this, count));
   }
 
   set text(text) {

@@ -75,11 +75,13 @@ def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Travers
 _COMMENT: Final = rb"/\*(?:[^*]|\*(?!/))*\*/"
 _GAP: Final = rb"(?:\s|//.*|" + _COMMENT + rb")+"
 # A string, a template or a pattern, which stay; a gap that stays a space, between two words or two
-# signs; another gap. A division has a space after it, and a template contains no other.
+# signs; another gap; an end of a statement that another sign ends too. A division has a space after
+# it, a template contains no other, and no statement is empty.
 _SCRIPT = re.compile(
     rb"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"""
     rb"|/(?![/* ])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/)"
-    rb"|(?:(?<=[\w$])" + _GAP + rb"(?=[\w$#])|(?<=[+-])" + _GAP + rb"(?=[+-]))()|" + _GAP
+    rb"|(?:(?<=[\w$])" + _GAP + rb"(?=[\w$#])|(?<=[+-])" + _GAP + rb"(?=[+-]))()"
+    rb"|" + _GAP + rb"|;(?=(?:" + _GAP + rb")?\})"
 )
 # A string; an end of a rule, a sign or an edge that needs no space; a space that has a meaning
 _STYLE = re.compile(rb'("[^"\n]*")|\s*;?\s*(\})\s*|\s*([{;,>])\s*|(?<=[:(])\s+|\s+(?=[)!])|\s+()')

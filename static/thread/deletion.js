@@ -1,8 +1,10 @@
 // Deleting one's own comment, which can be undone for a few seconds
 
-import { h, loadMessages } from "../common.js";
+import { h, loadMessages, loadStylesheet } from "../common.js";
 import { errorText, send } from "../send.js";
 import { reload } from "./submitted.js";
+
+await loadStylesheet("form.css");
 
 const UNDO_MS = 8000;
 
