@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.auth import accounts
+from commentsvc.auth import accounts, invitations
 from commentsvc.auth.signed_links import CONTENT
+from commentsvc.db.schema.comments import InvitationTable
 from commentsvc.db.schema.outbox import CONFIRMED
+from commentsvc.db.schema.readers import SignInLinkTable
 from commentsvc.moderation import profiles
+from commentsvc.readers import accounts as accounts_of_readers
 from commentsvc.readers import follows, subscriptions
 from commentsvc.settings.schema import HooksSettings, OidcSettings, ServerSettings, Settings
 from tests.unit.admin_client import PASSWORD, seated
@@ -153,6 +156,29 @@ FORMS: Final = {
     "passkey": ("passkey", "challenge"),
     "new passkey": ("passkeys", "challenge"),
 }
+
+
+@pytest.mark.parametrize("time", [InvitationTable.created_at, SignInLinkTable.asked_at], ids=str)
+def test_a_link_opens_nothing_that_has_its_id_since_a_backup_was_restored(
+    tmp_path: Path,
+    time: Any,  # Any: a column of a model
+) -> None:
+    sites = (replace(PUBLIC.sites[0], sign_in=("mail",)),)
+    with served(tmp_path, replace(PUBLIC, sites=sites)) as service:
+        now = service.clock.now_ms()
+        if time.model is InvitationTable:
+            seated(service)
+            made = service.database.write_now(invitations.add, 1, "viewer", "", "", now)
+            link = f"/moderation/invitation?t={made.token(service.links)}"
+        else:
+            page = ("blog", f"{PUBLIC.sites[0].origin}/p/", "a random word")
+            service.database.write_now(accounts_of_readers.ask_by_mail, page, MO, "en", now)
+            token = service.links.make("sign-in", 1, now, expires=now + HOUR)
+            link = f"/reader/link?t={token}"
+        assert service.get(link).status == 200
+        later = time.model.update({time: now + 1})
+        service.database.write_now(lambda tx: tx.change(later))
+        assert service.get(link).status == 410
 
 
 def test_a_link_of_another_version_has_expired(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from commentsvc.admin.render import number, redirect, render
 from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.auth import invitations, passwords, sessions
 from commentsvc.auth.accounts import Moderator, ModeratorError, NameRefused, NameTaken
-from commentsvc.auth.invitations import OVER, AccountInvitation, InvitationOver
+from commentsvc.auth.invitations import OVER, AccountInvitation, InvitationOver, InvitationRef
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.comments.submission import is_email
 from commentsvc.db.connection import Snapshot, Transaction
@@ -157,7 +157,7 @@ class AccountPages:
     async def _make(
         self,
         context: RequestContext,
-        which: int,
+        which: InvitationRef,
         given: tuple[str, str],
         mailed_to: str,
     ) -> tuple[Moderator, tuple[tuple[str, str], ...]]:
@@ -185,13 +185,13 @@ class AccountPages:
         who, password = context.moderator.name, context.first("password")
         return await self._reauthentication.passes(who, password, context.now)
 
-    def _read(self, token: str, context: RequestContext) -> tuple[int, str]:
-        """Return the id of the invitation that a link is for, and the address it was mailed to.
+    def _read(self, token: str, context: RequestContext) -> tuple[InvitationRef, str]:
+        """Return the invitation that a link is for, and the address it was mailed to.
 
         The address is "" for a link that its maker passed on. Raise LinkError.
         """
-        which, mailed_to = self._links.read(invitations.PURPOSE, token, context.now)
-        return which, mailed_to
+        *which, mailed_to = self._links.read(invitations.PURPOSE, token, context.now)
+        return InvitationRef(*which), mailed_to
 
     def _chosen(self, context: RequestContext) -> list[str]:
         """Return the sites that a form names; [] for all. Raise HttpError 400."""

@@ -44,6 +44,5 @@ class Inviter:
             return made
 
         made = await self._database.write(work)
-        token = self._links.make(invitations.PURPOSE, made.id, "", expires=made.expires_at)
         base = public_address(self._public_url, request)
-        return made, f"{base}/moderation/invitation?t={token}"
+        return made, f"{base}/moderation/invitation?t={made.token(self._links)}"

@@ -1,19 +1,20 @@
 """Invitations: links with which somebody can make an account.
 
-A link contains the invitation's id, signed (see `signed_links`), so nobody can make a link from the
-database. Using or revoking it deletes its row. It also ends when its maker is no longer an owner of
-all sites, or ends all that opens the own account (see `accounts.end_credentials`).
+A link contains the invitation's id and time, signed (see `signed_links`), so nobody can make a link
+from the database. Using or revoking it deletes its row. It also ends when its maker is no longer an
+owner of all sites, or ends all that opens the own account (see `accounts.end_credentials`).
 
     ModeratorError
       InvitationOver   the link was used or revoked, or has expired
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from commentsvc.auth import accounts
 from commentsvc.auth.accounts import Moderator, ModeratorError
+from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import InvitationTable, ModeratorTable
@@ -33,6 +34,13 @@ class InvitationOver(ModeratorError):
         super().__init__(OVER)
 
 
+class InvitationRef(NamedTuple):
+    """The invitation that a link is for."""
+
+    id: int
+    created_at: int
+
+
 class AccountInvitation(msgspec.Struct, frozen=True):
     """A future account with a `role` on `sites`; `email` is "" if the link was not mailed.
 
@@ -46,6 +54,10 @@ class AccountInvitation(msgspec.Struct, frozen=True):
     created_at: int
     expires_at: int
     actor: str
+
+    def token(self, links: SignedLinks, mailed_to: str = "") -> str:
+        """Return the token of the link, with the address if it is mailed to one."""
+        return links.make(PURPOSE, self.id, self.created_at, mailed_to, expires=self.expires_at)
 
 
 def add(
@@ -70,9 +82,10 @@ def listing(snapshot: Snapshot, now: int) -> list[AccountInvitation]:
     return [AccountInvitation(*row) for row in snapshot.query(_usable(now))]
 
 
-def find(snapshot: Snapshot, invitation_id: int, now: int) -> AccountInvitation:
+def find(snapshot: Snapshot, which: InvitationRef, now: int) -> AccountInvitation:
     """Return a usable invitation. Raise InvitationOver."""
-    row = snapshot.first(_usable(now).where(InvitationTable.id == invitation_id))
+    is_it = (InvitationTable.id == which.id) & (InvitationTable.created_at == which.created_at)
+    row = snapshot.first(_usable(now).where(is_it))
     if row is None:
         raise InvitationOver
     return AccountInvitation(*row)
@@ -91,15 +104,15 @@ def revoke(tx: Transaction, invitation_id: int) -> bool:
 
 
 def accept(
-    tx: Transaction, invitation_id: int, name: str, password: str, now: int
+    tx: Transaction, which: InvitationRef, name: str, password: str, now: int
 ) -> tuple[Moderator, AccountInvitation]:
     """Use an invitation: make the account `name`; `password` is a hash.
 
     The caller sets its role. Raise InvitationOver, NameTaken, NameRefused.
     """
-    invitation = find(tx, invitation_id, now)
+    invitation = find(tx, which, now)
     accounts.add(tx, name, password, now)
-    revoke(tx, invitation_id)
+    revoke(tx, which.id)
     return accounts.named(tx, name), invitation
 
 

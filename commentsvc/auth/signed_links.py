@@ -3,7 +3,8 @@
 Whoever has a link may do the one thing that it names, without a session. The purpose is part of the
 signature (itsdangerous: HMAC with SHA-256), so a link for one purpose cannot be used for another.
 It expires; what may happen only once is noted when it happens (`mark_used`). The first secret key
-signs, former keys are still accepted.
+signs, former keys are still accepted. A link that opens something names its row by id and time: a
+restored backup gives ids again that were given since it was made.
 
 A GET request for a link shows a page and changes nothing, since mail scanners follow links.
 
@@ -35,11 +36,11 @@ CONTENT: Final[dict[str, tuple[type, ...]]] = {
     "unfollow": (int,),
     "export": (str,),  # an author's address
     "erase": (str, int),  # the same, and the id of the mail
-    "sign-in": (int,),  # what a reader asked for
+    "sign-in": (int, int),  # what a reader asked for, and when
     "reader state": (str, str, str, str, str),  # the way, a random word, site, page, and word
     "reader name": (int, str, str),  # the reader, page, and word
     "owner": (str,),  # a random word: see first_owner
-    "invitation": (int, str),  # its id, and the address it was mailed to, or ""
+    "invitation": (int, int, str),  # its id, its time, and the address it was mailed to, or ""
     "confirm-address": (int, int),  # an account, and the time
     "second step": (str, str, str),  # an account's name, the browser, the session's mark
     "provider": (str, str, str),  # the browser, a random word, the page to go to

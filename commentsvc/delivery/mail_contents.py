@@ -200,15 +200,13 @@ class MailContents:
         invitation = invitations.mailed_to(snapshot, row.recipient, row.created_at)
         if invitation is None:  # it was revoked
             return None
-        expires = invitation.expires_at
-        token = self._links.make(
-            invitations.PURPOSE, invitation.id, invitation.email, expires=expires
-        )
+        token = invitation.token(self._links, invitation.email)
+        until = datetime.fromtimestamp(invitation.expires_at // 1_000, UTC)
         return MailContent(
             {
                 "actor": invitation.actor,
                 "link": f"{self._base}/moderation/invitation?t={token}",
-                "until": f"{datetime.fromtimestamp(expires // 1_000, UTC):%Y-%m-%d %H:%M} UTC",
+                "until": f"{until:%Y-%m-%d %H:%M} UTC",
             }
         )
 
@@ -268,7 +266,8 @@ class MailContents:
         link = accounts.link_mailed(snapshot, row.recipient, row.created_at)
         if link is None:
             return None
-        token = self._links.make("sign-in", link.id, expires=row.created_at + accounts.LINK)
+        expires = row.created_at + accounts.LINK
+        token = self._links.make("sign-in", link.id, row.created_at, expires=expires)
         return MailContent(
             {"page": link.page, "link": f"{self._base}/reader/link?t={token}&lang={spoken().tag}"}
         )

@@ -208,7 +208,7 @@ class SignInPages:
     @handles_link("GET", "/reader/link")
     async def ask_link(self, query: LinkQuery) -> Response:
         """Ask a reader whether to sign in."""
-        link = await self._database.read(accounts.find_link, self._link(query.t))
+        link = await self._database.read(accounts.find_link, *self._link(query.t))
         if link is None:
             raise LinkExpired(signed_links.USED)
         title = spoken().form["signInAs"].replace("#", link.email)
@@ -217,7 +217,7 @@ class SignInPages:
     @handles_link("POST", "/reader/link")
     async def use_link(self, request: Request, query: LinkQuery) -> Response:
         """Sign in a reader by a mailed link, once."""
-        link = await self._database.write(accounts.use_link, self._link(query.t))
+        link = await self._database.write(accounts.use_link, *self._link(query.t))
         if link is None:
             raise LinkExpired(signed_links.USED)
         back = self._known(link.site, link.page, link.word)
@@ -381,9 +381,9 @@ class SignInPages:
     def _attempt(self, word: str) -> Attempt:
         return Attempt.of(self._base + RETURN, word, self._keys[0])
 
-    def _link(self, token: str) -> int:
-        [number] = self._links.read("sign-in", token, self._clock.now_ms())
-        return int(number)
+    def _link(self, token: str) -> tuple[int, int]:
+        number, asked_at = self._links.read("sign-in", token, self._clock.now_ms())
+        return number, asked_at
 
     def _refused(self, status: int, reason: Exception) -> HttpError:
         """Return the error for a failed sign-in; log its reason, unless anybody can cause it."""

@@ -271,16 +271,18 @@ def link_mailed(snapshot: Snapshot, email: str, moment: int) -> SignInLink | Non
     return SignInLink(*row) if row else None
 
 
-def find_link(snapshot: Snapshot, link_id: int) -> SignInLink | None:
+def find_link(snapshot: Snapshot, link_id: int, asked_at: int) -> SignInLink | None:
     """Return a mailed link; None if it was used."""
-    row = snapshot.first(_links().where(SignInLinkTable.id == link_id))
+    is_it = (SignInLinkTable.id == link_id) & (SignInLinkTable.asked_at == asked_at)
+    row = snapshot.first(_links().where(is_it))
     return SignInLink(*row) if row else None
 
 
-def use_link(tx: Transaction, link_id: int) -> SignInLink | None:
+def use_link(tx: Transaction, link_id: int, asked_at: int) -> SignInLink | None:
     """Return a mailed link, which no longer works then; None if it was used before."""
-    link = find_link(tx, link_id)
-    tx.change(SignInLinkTable.delete().where(SignInLinkTable.id == link_id))
+    link = find_link(tx, link_id, asked_at)
+    if link is not None:
+        tx.change(SignInLinkTable.delete().where(SignInLinkTable.id == link_id))
     return link
 
 

@@ -96,7 +96,7 @@ def test_the_link_ends_after_an_hour_and_others_are_none(service: Served) -> Non
         "",
         "x" * 40,
         "x" * 4_000,
-        service.links.make("invitation", 1, "", expires=expires),
+        service.links.make("invitation", 1, 1, "", expires=expires),
         first_owner.make([b"another key" * 9], service.clock.now_ms()),
     ):
         assert Person(service).get(f"owner?t={foreign}").status == 410
