@@ -545,6 +545,82 @@ def test_templates_leave_only_html_of_comments_a_qr_code_and_json_ld_unescaped()
     assert found == {*html, "picture", "structured"}
 
 
+# Numbers of SECURITY.md: the constant or setting, its value as the code has it, and the words.
+PROMISED: dict[str, tuple[str, str]] = {
+    "markup.markdown.EXPANSION": ("8", "at most 8 times as large as its source"),
+    "markup.markdown.ALLOWANCE": ("4096", "as large as its source plus 4 KiB"),
+    "markup.markdown.REFERENCES": ("256", "a text with more than 256 references"),
+    "markup.formulas.LENGTH": ("500", "A formula has at most 500 characters"),
+    "markup.people.MOST": ("20", "mentions beyond 20"),
+    "submissions.renderer.LONG": ("2000", "more than 2,000 characters are rendered outside"),
+    "api.submit.PREVIEWS": ("'60/minute'", "A network gets 60 previews a minute"),
+    "comments.pagination.TEXTS": ("800000", "at most 800,000 bytes of their texts"),
+    "comments.pagination.AROUND": ("300", "300 bytes for each"),
+    "moderation.history.SHOWN": ("50", "shown with its last 50 changes"),
+    "inbox.inbox.HOURLY": ("30", "At most 30 mails an hour are accepted from one address"),
+    "inbox.hook.WRONG_SECRETS": ("'20/hour'", "After 20 wrong secrets at `/api/inbox` in an hour"),
+    "inbox.message.MAIL_SIZE": ("4 * 1024 * 1024", "before they are parsed (4 MiB,"),
+    "inbox.message.TEXT_LINES": ("10000", "so are their lines (10,000 of text)"),
+    "readers.accounts.SESSIONS": ("50", "A reader has at most 50 sessions"),
+    "pages.reader_sign_in.PER_ADDRESS": ("Rate(5, DAY_MS)", "gets at most 5 links a day"),
+    "pages.personal_data.PER_NETWORK": ("Rate(10, DAY_MS)", "a network asks for at most 10"),
+    "pages.personal_data.DOWNLOADS": ("Rate(10, DAY_MS)", "downloads it at most 10 times a day"),
+    "pages.follow.PER_ADDRESS": ("Rate(5, DAY_MS)", "is asked at most 5 times a day"),
+    "submissions.service.QUESTIONS": ("'20/day'", "a network has at most 20 addresses a day"),
+    "admin.api.token_access.WRONG_TOKENS": ("'20/hour'", "After 20 wrong tokens in an hour"),
+    "admin.login_limit.PER_NETWORK": ("Rate(20, HOUR_MS)", "A network gets 20 attempts an hour"),
+    "admin.own_account.MAILS_TO_ADDRESS": ("Rate(5, DAY_MS)", "at most 5 such links a day"),
+    "util.http_client.DEADLINE": ("20.0", "Time (20 s with all redirects)"),
+    "util.http_client.STRANGER_PORTS": ("(80, 443)", "the ports 80 and 443 only"),
+    "util.connect.LOOKUPS": ("64", "at most 64 lookups are made at once"),
+    "util.http_client.REDIRECTS": ("5", "through at most 5 redirects"),
+    "mentions.verifier.SOURCE_SIZE": ("1048576", "in 20 s and 1 MiB"),
+    "mentions.html_page.TAGS": ("20000", "at most 20,000 tags"),
+    "mentions.html_page.ELEMENTS": ("6000", "6,000 elements"),
+    "mentions.html_page.OPEN": ("500", "of which 500 are open at once"),
+    "mentions.html_page.REFERENCES": ("20000", "20,000 character references"),
+    "mentions.endpoint.RATE": ("'60/hour'", "the pages of one host, may send 60 an hour"),
+    "mentions.store.MOST_WAITING": ("1000", "1,000 may wait"),
+    "mentions.networks.REPLIES": ("300", "At most 300 replies are read"),
+    "mentions.polite_client.ANSWER_SIZE": ("4194304", "have at most 4 MiB of JSON"),
+    "mentions.polite_client.MEMORY": ("16777216", "at most 16 MiB of memory"),
+    "spam.pending_limit.SITE_PENDING": ("10000", "10,000 of one site, may wait for approval"),
+    "outbox.HOURLY": ("20", "A moderator gets at most 20 mails an hour"),
+    "util.ratelimit.WIDE": ("3", "at most three times as much as one of them"),
+    "http.forms.FIELDS": ("256", "a form has at most 256 fields"),
+    "feedback.votes.NETWORK_VOTES": ("20", "at most 20 votes from an IPv4 /24"),
+    "api.vote_limit.WIDE_VOTES": ("f'{3 * NETWORK_VOTES}/day'", "60 a day from an IPv6 /48"),
+    "api.image_worker.SECONDS": ("10", "10 s of CPU time, two at a time"),
+    "api.images.AT_ONCE": ("2", "10 s of CPU time, two at a time"),
+    "api.image_worker.JPEG_PIXELS": ("50000000", "JPEGs of up to 50 million pixels"),
+    "api.image_worker.PIXELS": ("25000000", "other kinds of up to 25 million"),
+    "comments.images.SHARE": ("10", "take at most a tenth of a site's"),
+    "api.images.UPLOADS": ("'20/day'", "only the limit of 20 a day"),
+    "runtime.maintenance.DELETED_DAYS": ("30", "those of deleted comments after 30 days"),
+    "settings.schema.max_streams": ("5000", "500 of the 5,000 streams"),
+    "settings.schema.max_network_streams": ("500", "500 of the 5,000 streams"),
+    "settings.schema.max_client_mib": ("64", "`server.max_client_mib` (64 MiB)"),
+    "settings.schema.pending_limit": ("'20/day'", "At most 20 comments a day from one network"),
+    "settings.schema.miss_limit": ("'6000/minute'", "One network may cause 6 s of work a minute"),
+}
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_a_number_that_is_promised_is_that_of_the_code(name: str) -> None:
+    value, words = PROMISED[name]
+    module, _, constant = name.rpartition(".")
+    tree = ast.parse((PACKAGE / f"{module.replace('.', '/')}.py").read_text())
+    found = {
+        ast.unparse(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if getattr(target, "id", "") == constant
+    }
+    assert found == {value}
+    assert words in " ".join((ROOT / "SECURITY.md").read_text().split())
+
+
 def test_only_the_settings_and_systemd_read_the_environment() -> None:
     readers = {
         module_of(path)
