@@ -9,7 +9,7 @@ from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.reauthentication import WRONG_PASSWORD
 from commentsvc.admin.render import redirect
 from commentsvc.auth import account_mails, totp, two_factor
-from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, SECRET_SIZE, WRONG_CODE
+from commentsvc.auth.two_factor import SECRET_SIZE, WRONG_CODE
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.http.messages import Response
 from commentsvc.moderation.permissions import Permission
@@ -47,10 +47,11 @@ class FactorPages:
         if not await self._reauthentication.passes(who.name, context.first("password"), now):
             return await self._show(context.refused(403, WRONG_PASSWORD))
         if what == "confirm":
-            random = urandom(RECOVERY_CODES * RECOVERY_SIZE)
 
             def switch_on(tx: Transaction) -> list[str]:
-                codes = self._two_factor.confirm(tx, who.moderator_id, code, random, now)
+                codes = self._two_factor.confirm(
+                    tx, who.moderator_id, code, context.csrf_token, now
+                )
                 if codes:
                     account_mails.tell(tx, who.moderator_id, account_mails.FACTOR, now)
                 return codes
@@ -78,7 +79,7 @@ class FactorPages:
             return (
                 two_factor.is_on(snapshot, number),
                 two_factor.codes_left(snapshot, number),
-                self._two_factor.offered(snapshot, number),
+                self._two_factor.offered(snapshot, number, context.csrf_token),
             )
 
         on, left, secret = await self._database.read(work)

@@ -10,6 +10,7 @@ bits replace a lost app; only their digests are stored.
 import base64
 import hashlib
 from collections.abc import Sequence
+from os import urandom
 from typing import Final
 
 from peewee import fn
@@ -66,24 +67,26 @@ class TwoFactor:
             )
         )
 
-    def offered(self, snapshot: Snapshot, moderator_id: int) -> bytes | None:
-        """Return the offered secret that no code has confirmed yet; None if there is none."""
+    def offered(self, snapshot: Snapshot, moderator_id: int, browser: str) -> bytes | None:
+        """Return the secret that is offered in a browser and not confirmed; None if none is.
+
+        Another browser gets another one: who finds an open browser must not know the secret that
+        the owner confirms later.
+        """
         row = snapshot.first(_salt(moderator_id, 0))
-        return self.secrets(row[0])[0] if row else None
+        return self.secrets(_salt_for(browser, row[0]))[0] if row else None
 
     def confirm(
-        self, tx: Transaction, moderator_id: int, code: str, random: bytes, now_ms: int
+        self, tx: Transaction, moderator_id: int, code: str, browser: str, now_ms: int
     ) -> list[str]:
-        """Turn codes on if the first one is right; return the recovery codes, else [].
+        """Turn codes on if the first one is right for what `browser` was offered.
 
-        They are made from RECOVERY_CODES times RECOVERY_SIZE `random` bytes.
+        Return the recovery codes, else [].
         """
-        if not self._use(tx, moderator_id, code, 0, now_ms):
+        if not self._use(tx, moderator_id, code, now_ms, browser):
             return []
-        size = RECOVERY_SIZE
         codes = [
-            base64.b32encode(random[size * n : size * (n + 1)]).decode().lower()
-            for n in range(RECOVERY_CODES)
+            base64.b32encode(urandom(RECOVERY_SIZE)).decode().lower() for _ in range(RECOVERY_CODES)
         ]
         tx.change(RecoveryCodeTable.delete().where(RecoveryCodeTable.moderator == moderator_id))
         tx.change_each(_add_code, [(moderator_id, _digest_of_code(one)) for one in codes])
@@ -91,7 +94,7 @@ class TwoFactor:
 
     def accept(self, tx: Transaction, moderator_id: int, code: str, now_ms: int) -> bool:
         """Use a code or a recovery code; return whether it was valid at `now_ms`."""
-        if self._use(tx, moderator_id, code, 1, now_ms):
+        if self._use(tx, moderator_id, code, now_ms):
             return True
         used = RecoveryCodeTable.delete().where(
             RecoveryCodeTable.moderator == moderator_id,
@@ -100,14 +103,21 @@ class TwoFactor:
         return bool(tx.change(used))
 
     def _use(
-        self, tx: Transaction, moderator_id: int, code: str, confirmed: int, now_ms: int
+        self, tx: Transaction, moderator_id: int, code: str, now_ms: int, browser: str = ""
     ) -> bool:
-        """Note that a code's step was used; return False for a wrong code or an older step."""
+        """Note that a code's step was used; return False for a wrong code or an older step.
+
+        With a `browser`, it confirms the secret that was offered there.
+        """
+        confirmed = 0 if browser else 1
         row = tx.first(_salt(moderator_id, confirmed))
-        for secret in self.secrets(row[0]) if row else ():
+        if row is None:
+            return False
+        salt = _salt_for(browser, row[0]) if browser else row[0]
+        for secret in self.secrets(salt):
             step = totp.matching_step(secret, _without_separators(code), now_ms)
             if step is not None:
-                use = TwoFactorTable.update(last_step=step, confirmed=1).where(
+                use = TwoFactorTable.update(last_step=step, confirmed=1, totp_salt=salt).where(
                     TwoFactorTable.moderator == moderator_id,
                     TwoFactorTable.confirmed == confirmed,
                     TwoFactorTable.last_step < step,
@@ -132,6 +142,11 @@ def switch_off(tx: Transaction, moderator_id: int) -> None:
     """Turn codes off."""
     for table in (TwoFactorTable, RecoveryCodeTable):
         tx.change(table.delete().where(table.moderator == moderator_id))
+
+
+def _salt_for(browser: str, salt: bytes) -> bytes:
+    """Return the salt of the secret that is offered in a browser, from a stored one."""
+    return hashlib.blake2b(browser.encode(), digest_size=SECRET_SIZE, key=salt).digest()
 
 
 def _without_separators(code: str) -> str:

@@ -57,6 +57,25 @@ def test_the_picture_and_the_policy_fit(service: Served) -> None:
     assert "style=" not in html
 
 
+def test_who_found_an_open_browser_knows_no_secret_that_the_owner_confirms(
+    service: Served,
+) -> None:
+    thief = seated(service)
+    thief.send("factor", do="begin")
+    known = secret(thief)
+    owner = Seat(service)
+    owner.sign_in()
+    own = secret(owner)
+    assert own != known
+    wrong = owner.send("factor", do="confirm", code=code(owner, known), password=PASSWORD)
+    assert wrong.status == 403
+    assert secret(owner) == own, "a typing error changes nothing"
+    right = owner.send("factor", do="confirm", code=code(owner, own), password=PASSWORD)
+    assert right.status == 200
+    assert finish(Seat(service, "198.51.100.7"), code(owner, known)).status == 403
+    assert finish(Seat(service, "198.51.100.7"), code(owner, own)).status == 303
+
+
 def test_who_has_set_up_an_app_needs_its_code(service: Served) -> None:
     _, key, _ = prepared(service)
     other = Seat(service, "198.51.100.7")

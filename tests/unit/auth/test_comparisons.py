@@ -75,7 +75,7 @@ GUARDS: dict[str, Guard] = {
         TwoFactor(KEYS).accept, 1, sent, 1
     ),
     "auth/two_factor.py confirm": lambda sent, database: database.write_now(
-        TwoFactor(KEYS).confirm, 1, sent, b"", 1
+        TwoFactor(KEYS).confirm, 1, sent, "browser", 1
     ),
     "auth/passwords.py verify": lambda sent, _: any(
         passwords.verify(sent, stored) for stored in ("", sent, passwords.NOBODY)

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from commentsvc.auth import accounts, totp, two_factor
-from commentsvc.auth.two_factor import RECOVERY_CODES, RECOVERY_SIZE, TwoFactor
+from commentsvc.auth.two_factor import RECOVERY_CODES, TwoFactor
 from commentsvc.db.database import Database
 from tests.unit.database_fixture import opened
 
 KEY, OLD = b"k" * 32, b"o" * 32
 NOW = 1_795_000_000_000
-RANDOM = bytes(range(RECOVERY_CODES * RECOVERY_SIZE))
+BROWSER = "the token of a browser's forms"
 KEYED = TwoFactor([KEY])
 
 
@@ -25,7 +25,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def begin(database: Database, keyed: TwoFactor = KEYED, word: bytes = b"word") -> bytes:
     database.write_now(keyed.begin, 1, word)
-    secret = database.read_now(keyed.offered, 1)
+    secret = database.read_now(keyed.offered, 1, BROWSER)
     assert secret
     return secret
 
@@ -35,7 +35,7 @@ def code(secret: bytes, later: int = 0) -> str:
 
 
 def confirm(database: Database, given: str, keyed: TwoFactor = KEYED) -> list[str]:
-    return database.write_now(keyed.confirm, 1, given, RANDOM, NOW)
+    return database.write_now(keyed.confirm, 1, given, BROWSER, NOW)
 
 
 def accept(database: Database, given: str, later: int = 0, keyed: TwoFactor = KEYED) -> bool:
