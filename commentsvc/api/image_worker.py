@@ -86,6 +86,16 @@ def convert(content: bytes) -> bytes:
     raise TooLargeError
 
 
+def answer(content: bytes) -> bytes:
+    """Return what this process says of a picture: see above."""
+    try:
+        return convert(content)
+    except TooLargeError:
+        return TOO_LARGE
+    except Exception:
+        return b""
+
+
 def _in_srgb(image: Image.Image) -> Image.Image:
     """Return an image with the colours that browsers assume of a file without a profile."""
     profile = image.info.get("icc_profile")
@@ -146,13 +156,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     filtered = _close_in()
-    try:
-        made = convert(sys.stdin.buffer.read())
-    except TooLargeError:
-        made = TOO_LARGE
-    except Exception:
-        made = b""
-    sys.stdout.buffer.write(made)
+    sys.stdout.buffer.write(answer(sys.stdin.buffer.read()))
     return 0 if filtered else UNFILTERED
 
 

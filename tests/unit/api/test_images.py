@@ -46,6 +46,21 @@ def picture(colour: str = "red", kind: str = "PNG") -> bytes:
     return output.getvalue()
 
 
+# Starting the process costs more than all else here. `test_image_worker` starts it for each kind.
+START, CHECK = api_images._run_worker, api_images.is_confined
+
+
+@pytest.fixture(autouse=True)
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make pictures in this process, but where a test says otherwise."""
+
+    async def answer(content: bytes) -> bytes:
+        return image_worker.answer(content)
+
+    monkeypatch.setattr(api_images, "_run_worker", answer)
+    monkeypatch.setattr(api_images, "is_confined", lambda: True)
+
+
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Served]:
     with served(tmp_path, PICTURED) as running:
@@ -71,7 +86,10 @@ def decide(service: Served, to: str, comment_id: int = 1) -> None:
     service.database.write_now(changes.change, [comment_id], to, "bob", 0)
 
 
-def test_an_image_is_shown_while_its_comment_is(service: Served) -> None:
+def test_an_image_is_shown_while_its_comment_is(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_images, "_run_worker", START)
     answer = upload(service, origin=ORIGIN)
     name = data(answer)["image"].removeprefix("image:")
     assert data(answer)["url"] == f"{BASE}/images/{name}.webp"
@@ -304,6 +322,7 @@ def test_a_worker_that_hangs_is_ended(
     service: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(api_images, "PATIENCE", 0.2)
+    monkeypatch.setattr(api_images, "_run_worker", START)
     script = tmp_path / "image_worker.py"
     script.write_text("import sys, time\nsys.stdin.buffer.read()\ntime.sleep(60)\n")
     monkeypatch.setattr(api_images, "__file__", str(tmp_path / "images.py"))
@@ -313,6 +332,7 @@ def test_a_worker_that_hangs_is_ended(
 def test_the_log_says_once_at_start_if_system_calls_cannot_be_filtered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.setattr(api_images, "is_confined", CHECK)
     script = tmp_path / "image_worker.py"
     script.write_text(f"raise SystemExit({image_worker.UNFILTERED})")
     for worker, times in ((Path(api_images.__file__), 0), (script, 1)):
