@@ -4,7 +4,7 @@
     python -m tests.fuzz.seed_corpus replace TARGET FOLDER    hold the files of FOLDER alone
 
 An input keeps its file's name; libFuzzer names files by the SHA-1 of their bytes. The same inputs
-make the same archive, byte by byte: sorted, dated 1980, and not compressed, which git does anyway.
+make the same archive: sorted, dated 1980, compressed (another zlib may pack them in other bytes).
 """
 
 import shutil
@@ -36,7 +36,7 @@ def write(path: Path, inputs: dict[str, bytes]) -> None:
             if data not in held:
                 entry = zipfile.ZipInfo(name)
                 entry.create_system = 3  # Unix, on every system
-                file.writestr(entry, data)
+                file.writestr(entry, data, zipfile.ZIP_DEFLATED, 9)
                 held.add(data)
 
 
