@@ -183,17 +183,16 @@ def test_comments_that_nobody_sees_yet_are_not_requested_by_a_hint(site: Site) -
     assert click["posts/short/index.html"].count("preload") == 2
 
 
-@pytest.mark.parametrize(
-    "matter", ["comments: false", "showComments: false", "disableComments: true", "nocomment: true"]
-)
-def test_a_page_that_wants_no_comments_has_none(site: Site, matter: str) -> None:
-    name, value = matter.split(": ")
-    site.post("quiet", matter)
-    site.post("lively", f"{name}: {'false' if value == 'true' else 'true'}")
+def test_a_page_that_wants_no_comments_has_none(site: Site) -> None:
+    wishes = {"comments": False, "showComments": False, "disableComments": True, "nocomment": True}
+    for number, (name, value) in enumerate(wishes.items()):
+        site.post(f"quiet{number}", f"{name}: {json.dumps(value)}")
+        site.post(f"lively{number}", f"{name}: {json.dumps(not value)}")
     files = site.build()
-    assert "comment" not in files["posts/quiet/index.html"]
-    assert "<comment-thread" in files["posts/lively/index.html"]
-    assert files["index.html"].count("<comment-count ") == 1
+    for number, name in enumerate(wishes):
+        assert "comment" not in files[f"posts/quiet{number}/index.html"], name
+        assert "<comment-thread" in files[f"posts/lively{number}/index.html"], name
+    assert files["index.html"].count("<comment-count ") == len(wishes)
 
 
 def test_a_site_may_want_none_but_where_a_page_says_so(site: Site) -> None:
@@ -544,22 +543,27 @@ def test_settings_that_are_ignored_are_told(site: Site, settings: str, warning: 
     assert warning in site.output
 
 
-@pytest.mark.parametrize(
-    "context",
-    ["", ".", "site", ".Site", "$", ".Params", '(dict "Page" .)', '(dict "page" . "x" 1)',
-     '"comments"', "1", "(slice 1)", ".Site.Params"],
+PARTIALS = (
+    "comments", "comment-count", "page-reactions", "page-views", "comments/provider/commentsvc",
 )  # fmt: skip
-@pytest.mark.parametrize(
-    "partial",
-    ["comments", "comment-count", "page-reactions", "page-views", "comments/provider/commentsvc"],
-)
-def test_a_partial_works_for_whatever_a_theme_gives_it(
-    site: Site, partial: str, context: str
-) -> None:
-    call = f'{{{{ partial "{partial}.html" {context} }}}}'
-    site.write("layouts/_default/single.html", call)
-    site.post("one")
-    assert 'url="/notes/posts/one/"' in site.build()["posts/one/index.html"]
+CONTEXTS = (
+    "", ".", "site", ".Site", "$", ".Params", '(dict "Page" .)', '(dict "page" . "x" 1)',
+    '"comments"', "1", "(slice 1)", ".Site.Params",
+)  # fmt: skip
+
+
+def test_a_partial_works_for_whatever_a_theme_gives_it(site: Site) -> None:
+    """Each call is the whole layout of a page of its own."""
+    calls = [f'{{{{ partial "{name}.html" {it} }}}}' for name in PARTIALS for it in CONTEXTS]
+    for number, call in enumerate(calls):
+        site.write(f"layouts/_default/call{number}.html", call)
+        site.post(f"p{number}", f"layout: call{number}")
+    files = site.build()
+    assert [
+        call
+        for number, call in enumerate(calls)
+        if f'url="/notes/posts/p{number}/"' not in files[f"posts/p{number}/index.html"]
+    ] == []
 
 
 def test_a_list_counts_the_page_that_a_table_names(site: Site) -> None:
