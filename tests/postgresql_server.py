@@ -41,12 +41,20 @@ RESET: Final = """DO $$ DECLARE each record; BEGIN
     SET LOCAL session_replication_role = replica;
     FOR each IN SELECT c.oid::regclass AS name, c.relkind AS kind FROM pg_class AS c
         WHERE c.relnamespace = 'commentsvc'::regnamespace AND c.relkind IN ('r', 'S')
-        AND c.relname <> 'schema_migration' LOOP
+        AND c.relname <> 'schema_migration'
+        AND (c.relkind = 'S' OR pg_relation_size(c.oid) > 0) LOOP
         IF each.kind = 'S' THEN PERFORM setval(each.name, 1, false);
         ELSE EXECUTE format('DELETE FROM %s', each.name); END IF;
     END LOOP;
     INSERT INTO commentsvc.search_state (id, indexed_until) VALUES (1, 0);
 END $$"""
+
+
+# Names a channel that is listened to; else the connection is as it was when it was opened.
+AS_NEW: Final = (
+    "SELECT pg_listening_channels(); SELECT pg_advisory_unlock_all(); RESET ALL;"
+    " SET application_name = kept"
+)
 
 
 class KeptConnection(psycopg.Connection[Any]):
@@ -80,10 +88,8 @@ class KeptConnection(psycopg.Connection[Any]):
         with contextlib.suppress(psycopg.Error):
             if (
                 self.info.transaction_status == TransactionStatus.IDLE
-                and not self.execute("SELECT pg_listening_channels()").fetchone()
+                and not self.execute(AS_NEW).fetchone()
             ):
-                self.execute("SELECT pg_advisory_unlock_all(); RESET ALL")
-                self.execute("SET application_name = kept")
                 self.waiting.append(self)
                 return
         self.end()
