@@ -60,6 +60,7 @@ ALLOWED: dict[str, list[str]] = {
     "runtime": [*_SERVICE, "inbox", "imports"],
     "compat": [*_HANDLERS, "api"],
     "pages": [*_HANDLERS, "api"],
+    "archive": [*_COMMENTS, "exports", "api", "pages"],
     "monitoring": [*_HANDLERS, "api"],
     "admin": [*_HANDLERS, "api", "monitoring"],
     "app": [
@@ -74,7 +75,17 @@ ALLOWED: dict[str, list[str]] = {
         "monitoring",
         "admin",
     ],
-    "cli": [*_SERVICE, "api", "exports", "inbox", "imports", "blog", "runtime", "app"],
+    "cli": [
+        *_SERVICE,
+        "api",
+        "exports",
+        "archive",
+        "inbox",
+        "imports",
+        "blog",
+        "runtime",
+        "app",
+    ],
     "__main__": ["cli"],
 }
 

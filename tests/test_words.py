@@ -26,8 +26,8 @@ TEMPLATES = sorted(
 # Whole packages and modules whose texts are for operators and programmers only, in English. What
 # Isso's clients are told appears in a browser's console.
 TECHNICAL = {
-    "backup", "cli", "compat/isso", "db", "exports", "imports", "inbox", "monitoring", "runtime",
-    "settings",
+    "archive", "backup", "cli", "compat/isso", "db", "exports", "imports", "inbox", "monitoring",
+    "runtime", "settings",
     "api/openapi.py", "auth/edit_tokens.py",
     "admin/api",
     "mentions", "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",

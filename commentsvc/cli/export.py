@@ -63,6 +63,12 @@ def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) 
     metavar="DIR",
     help="Instead of FILE: write one file per page into this folder of a Hugo blog.",
 )
+@click.option(
+    "--archive",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Instead of FILE: write web pages into this folder, which need no service.",
+)
 @click.option("--site", default="", metavar="NAME", help="Only this site. Default: all sites.")
 @click.option(
     "--since",
@@ -82,6 +88,7 @@ def export(
     file: str,
     form: str,
     hugo: Path | None,
+    archive: Path | None,
     site: str,
     since: int | None,
     anonymous: bool,
@@ -98,11 +105,20 @@ def export(
 
     --hugo writes one file per page to DIR, such as data/comments of a Hugo blog. It writes only
     files that have changed, and deletes those of pages without comments. See docs/embedding.md.
+
+    --archive writes everything public to DIR as web pages, feeds and data, which any web server can
+    serve once the service is switched off. It replaces an earlier archive. See docs/migrating.md.
     """
-    if hugo is not None:
+    if hugo is not None or archive is not None:
         if file != STDOUT or form != "commentsvc" or since is not None or anonymous or force:
-            raise click.UsageError("With --hugo, give no FILE, and no other option but --site.")
-        _write_data_files(data, site, hugo)
+            which = "--hugo" if archive is None else "--archive"
+            raise click.UsageError(f"With {which}, give no FILE, and no other option but --site.")
+        if hugo is not None and archive is not None:
+            raise click.UsageError("Give --hugo or --archive, and run the command twice for both.")
+        if hugo is not None:
+            _write_data_files(data, site, hugo)
+        elif archive is not None:
+            _write_archive(data, settings_file, site, archive)
         return
 
     from commentsvc.cli import client
@@ -147,6 +163,21 @@ def _write_data_files(data: Path, site: str, folder: Path) -> None:
     )
     if done.failures:
         raise Failure(_failure_lines(done.failures))
+
+
+def _write_archive(data: Path, settings_file: Path | None, site: str, folder: Path) -> None:
+    from commentsvc.archive import static_pages
+    from commentsvc.cli import client, running
+    from commentsvc.db.connection import Snapshot
+
+    settings = running.settings_for(data, settings_file, "site")
+
+    def write(snapshot: Snapshot) -> int:
+        with _progress(static_pages.comment_count(snapshot, site)) as advance:
+            return static_pages.write(snapshot, [*settings.sites], folder, site, advance)
+
+    count = client.read_snapshot(data, write)
+    click.echo(f"{folder}: {count} comments; open {folder / 'index.html'}")
 
 
 def _failure_lines(failures: tuple[str, ...]) -> Iterator[str]:

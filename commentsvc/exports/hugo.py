@@ -48,6 +48,8 @@ def _pages(site: str) -> Select:
             ThreadTable.count,
             ThreadTable.state,
             ThreadTable.pinned_id,
+            ThreadTable.likes,
+            ThreadTable.reposts,
         )
         .join(SiteTable)
         .where(SiteTable.name == site, ThreadTable.count > 0)
@@ -108,8 +110,21 @@ class DataFilesResult(msgspec.Struct, frozen=True, gc=False):
     failures: tuple[str, ...] = ()
 
 
-class _PageComment(NamedTuple):
-    """A published comment. Times are Unix milliseconds."""
+class PublicThread(NamedTuple):
+    """A page with visible comments; `pinned` is the id of the comment that comes first."""
+
+    id: int
+    url: str
+    title: str
+    comments: int
+    state: str
+    pinned: int | None
+    likes: int
+    reposts: int
+
+
+class PublicComment(NamedTuple):
+    """A published comment, without anything private. Times are Unix milliseconds."""
 
     id: int
     parent: int | None
@@ -145,25 +160,56 @@ def write(
     site = _site(snapshot, site)
     folder.mkdir(parents=True, exist_ok=True)
     files = _Files(folder)
-    for thread_id, url, title, count, state, pinned in snapshot.each(_pages(site)):
-        name, former = file_name(url), file_name(url, FORMER_DIGEST)
-        with files.failure_noted(url, name, former):
-            shown = [_PageComment(*row) for row in snapshot.each(_comments, thread_id)]
-            shown.sort(key=lambda comment: comment.id != pinned)  # the pinned comment is the first
-            deleted = queries.deleted_above(snapshot, {each.id: each.parent for each in shown})
-            content = {
-                "url": url,
-                "title": title,
-                "count": count,
-                "closed": state == CLOSED,
-                "comments": _tree(build_tree(shown, deleted), pinned),
-            }
-            files.put(name, content)
-        advance(count)
-    if aliases := dict[str, str](snapshot.query(_aliases(site))):
+    for thread in public_threads(snapshot, site):
+        name, former = file_name(thread.url), file_name(thread.url, FORMER_DIGEST)
+        with files.failure_noted(thread.url, name, former):
+            files.put(name, encoded(thread, tree(snapshot, thread)))
+        advance(thread.comments)
+    if moved := aliases(snapshot, site):
         with files.failure_noted(ALIASES, ALIASES):
-            files.put(ALIASES, {"aliases": aliases})
+            files.put(ALIASES, encoded_aliases(moved))
     return files.finish()
+
+
+def public_threads(snapshot: Snapshot, site: str) -> Iterator[PublicThread]:
+    """Yield the pages of a site with visible comments, by their urls."""
+    yield from (PublicThread(*row) for row in snapshot.each(_pages(site)))
+
+
+def aliases(snapshot: Snapshot, site: str) -> dict[str, str]:
+    """Return the urls of pages with visible comments by their aliases."""
+    return dict(snapshot.query(_aliases(site)))
+
+
+def tree(snapshot: Snapshot, thread: PublicThread) -> list[Branch[PublicComment]]:
+    """Return the visible comments of a page; the pinned one comes first."""
+    shown = [PublicComment(*row) for row in snapshot.each(_comments, thread.id)]
+    shown.sort(key=lambda comment: comment.id != thread.pinned)
+    deleted = queries.deleted_above(snapshot, {each.id: each.parent for each in shown})
+    return build_tree(shown, deleted)
+
+
+def encoded(thread: PublicThread, branches: list[Branch[PublicComment]]) -> bytes:
+    """Return the JSON of a page."""
+    return _encoded(
+        {
+            "url": thread.url,
+            "title": thread.title,
+            "count": thread.comments,
+            "closed": thread.state == CLOSED,
+            "comments": _tree(branches, thread.pinned),
+        }
+    )
+
+
+def encoded_aliases(moved: dict[str, str]) -> bytes:
+    """Return the JSON of `aliases`."""
+    return _encoded({"aliases": moved})
+
+
+def _encoded(content: dict[str, object]) -> bytes:
+    json = msgspec.json.encode({"commentsvc": 1, **content})
+    return msgspec.json.format(json, indent=2) + b"\n"
 
 
 def comment_count(snapshot: Snapshot, site: str) -> int:
@@ -190,12 +236,12 @@ def _site(snapshot: Snapshot, name: str) -> str:
     return str(used[0])
 
 
-def _tree(branches: list[Branch[_PageComment]], pinned: int | None) -> list[dict[str, object]]:
+def _tree(branches: list[Branch[PublicComment]], pinned: int | None) -> list[dict[str, object]]:
     return [_comment(comment, _tree(replies, pinned), pinned) for comment, replies in branches]
 
 
 def _comment(
-    comment: _PageComment | DeletedComment,
+    comment: PublicComment | DeletedComment,
     replies: list[dict[str, object]],
     pinned: int | None,
 ) -> dict[str, object]:
@@ -239,11 +285,9 @@ class _Files:
             self._failures.append(f"{what}: {reason}")
             self._left.difference_update(names)
 
-    def put(self, name: str, content: dict[str, object]) -> None:
-        """Write `content` to the file `name`, unless it has that content already."""
+    def put(self, name: str, data: bytes) -> None:
+        """Write `data` to the file `name`, unless it has that content already."""
         path = self._folder / name
-        json = msgspec.json.encode({"commentsvc": 1, **content})
-        data = msgspec.json.format(json, indent=2) + b"\n"
         if name not in self._left and os.path.lexists(path):
             raise DataFilesError(
                 f"{path} is not a file of commentsvc: move it away, or name another folder."

@@ -116,6 +116,27 @@ def test_files_of_a_hugo_blog_that_cannot_be_written_are_named_and_the_rest_is_w
     assert "26 files could not be written (6 more are not listed)." in last
 
 
+def test_an_archive_is_written_and_says_what_to_open(data: Path) -> None:
+    folder = data / "archive"
+    done = run(data, "--archive", folder)
+    assert (done.exit_code, done.stdout) == (
+        0,
+        f"{folder}: 2 comments; open {folder / 'index.html'}\n",
+    )
+    assert (folder / "site-blog/index.html").exists()
+    refused = run(data, "--archive", data)
+    assert refused.exit_code == 1
+    assert refused.output.endswith("Name a new folder, or an empty one.\n")
+
+
+@pytest.mark.parametrize("words", [("x.xml",), ("--anonymous",), ("--force",), ("--hugo", "talk")])
+def test_an_archive_takes_no_option_that_it_would_ignore(data: Path, words: list[str]) -> None:
+    refused = run(data, "--archive", data / "archive", *words)
+    assert refused.exit_code == 2
+    assert "--archive" in refused.output
+    assert not (data / "archive").exists()
+
+
 def test_a_day_is_a_moment(data: Path) -> None:
     assert types(run(data, "--since", "2026-11-19").stdout_bytes).count("comment") == 1
     assert (
