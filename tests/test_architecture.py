@@ -632,6 +632,62 @@ def test_a_number_that_is_promised_is_that_of_the_code(name: str) -> None:
     assert words in " ".join((ROOT / "SECURITY.md").read_text().split())
 
 
+# Tables that an export leaves out, see `exports.contents`: a new one is exported, or stands here.
+NOT_EXPORTED: dict[str, str] = {
+    "accounts, and what opens them": (
+        "ApiToken Identity Invitation Moderator Passkey RecoveryCode Session SignInAttempt"
+        " TwoFactor"
+    ),
+    "sessions of readers, and links": "FormerId ReaderSession ReaderSkeleton SignInLink UsedLink",
+    "the outbox and the inbox": "Mailbox Outbox ReceivedMail Target",
+    "what was found at other servers": "FollowedPost Mention UnlistedPage",
+    "what an import has stored": "Import ImportedRecord ImportedThread",
+    "what can be computed again": "DailyStats ReactionCount RemovedSpam SearchState",
+}
+# Tables with addresses or networks of persons, and the module that deletes or empties them.
+PERSONAL: dict[str, str] = {
+    "CommentTable": "moderation/retention",
+    "VoteTable": "moderation/retention",
+    "ReactionTable": "moderation/retention",
+    "ImageTable": "moderation/retention",
+    "OutboxTable": "moderation/retention",
+    "SubscriberTable": "moderation/retention",
+    "FollowerTable": "readers/follows",
+    "ReaderTable": "readers/accounts",
+    "SignInLinkTable": "readers/accounts",
+    "ReceivedMailTable": "inbox/inbox",
+    "SessionTable": "auth/sessions",
+    "ModeratorTable": "moderation/profiles",
+    "InvitationTable": "auth/invitations",
+    "TargetTable": "outbox",
+}
+
+
+def tables() -> dict[str, str]:
+    """Return the code of each class of a table, by its name."""
+    return {
+        node.name: ast.unparse(node)
+        for path in python_files(PACKAGE / "db/schema")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Table") and node.name != "Table"
+    }
+
+
+def test_each_table_is_exported_or_is_known_not_to_be() -> None:
+    code = " ".join(path.read_text() for path in python_files(PACKAGE / "exports"))
+    left_out = {f"{name}Table" for names in NOT_EXPORTED.values() for name in names.split()}
+    assert {name for name in tables() if not re.search(rf"\b{name}\b", code)} == left_out
+
+
+def test_each_table_with_an_address_or_a_network_of_a_person_is_emptied_somewhere() -> None:
+    personal = re.compile(r"\n    (?:email|recipient|network|user_agent) = ")
+    assert {name for name, code in tables().items() if personal.search(code)} == {*PERSONAL}
+    for name, module in PERSONAL.items():
+        code = (PACKAGE / f"{module}.py").read_text()
+        assert re.search(rf"\b{name}\b", code), f"{module} does not know {name}"
+        assert ".delete(" in code, module
+
+
 def test_only_the_settings_and_systemd_read_the_environment() -> None:
     readers = {
         module_of(path)

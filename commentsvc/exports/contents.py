@@ -3,9 +3,9 @@
 Records are not collected: a million comments take as much memory as one. The history and the votes
 are read in the order of the comments, with one cursor each, so that no comment costs a query.
 
-These are never exported: moderators' accounts and sessions, digests of edit tokens and of
-idempotency keys, the outbox, used links. Neither is what can be computed again: counts, the search
-index, and statistics.
+These are never exported: moderators' accounts and what opens them, readers' sessions, digests of
+edit tokens and of idempotency keys, links, the outbox and the inbox, what was found at other
+servers, and what can be computed again: counts, the search index, statistics.
 """
 
 import itertools
