@@ -3,7 +3,8 @@
 The id of an entry is a `urn:uuid` made from the site's name and the comment's id. It stays the same
 when the blog moves to another domain, so no reader sees old comments again. A document depends on
 the stored data only, since the core caches it until a comment changes. So the feed's `updated` is
-that of its newest entry. Only an empty feed has another date: the day on which it was made.
+that of its newest entry. An empty feed has the date of the comment that it is about, or of the
+database: the same on each day, and from each process.
 
 Links are absolute if the site has an origin. Otherwise they are relative, and work only if the feed
 is read under the blog's own domain.
@@ -26,6 +27,7 @@ from commentsvc.comments import pagination, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
+from commentsvc.db.migrations.upgrade import made_at
 from commentsvc.http.messages import ANY_ORIGIN, NO_SNIFFING, HttpError, Request, Response, encode
 from commentsvc.http.operation import Content, H, handles
 from commentsvc.markup.markdown import absolute
@@ -33,7 +35,7 @@ from commentsvc.model import ANCHOR, Entry, site_tag, thread_tag
 from commentsvc.util.i18n import ENGLISH, Text, find_language, translate
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.templates import Templates
-from commentsvc.util.timestamps import DAY_MS, rfc3339
+from commentsvc.util.timestamps import rfc3339
 
 # Comments in a feed. A program that reads it once a day misses none of a lively blog.
 ENTRIES: Final = 50
@@ -82,7 +84,7 @@ class Source(msgspec.Struct, frozen=True):
 
     `address` is that of the feed itself, "" if it is not known; `language` is the tag of the
     language of its titles. `anchor` is the beginning of the ids of comments' elements on their
-    page. `day` is the date of a feed without comments, in Unix milliseconds.
+    page. `since` is the date of a feed without comments, in Unix milliseconds.
     """
 
     site: str
@@ -92,7 +94,7 @@ class Source(msgspec.Struct, frozen=True):
     address: str = ""
     language: str = ENGLISH
     anchor: str = ANCHOR
-    day: int = 0
+    since: int = 0
 
 
 def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
@@ -107,7 +109,7 @@ def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
         title=_text(translate(title, source.language)),
         page=_text(source.origin + (source.url or "/")),
         address=_text(source.address),
-        updated=max((entry.updated for entry in made), default=source.day),
+        updated=max((entry.updated for entry in made), default=source.since),
         entries=made,
     )
 
@@ -149,7 +151,6 @@ class Feeds:
         self._sites = service.sites
         self._feed_words = ReplyFeedWords(service.keys)
         self._base = settings.server.public_url.rstrip("/")
-        self._clock = service.clock
         self._headers = (
             ("Cache-Control", settings.server.cache_control),
             ANY_ORIGIN,
@@ -191,7 +192,7 @@ class Feeds:
             return own, queries.replies(snapshot, own.comment.id, ENTRIES) if own else []
 
         own, entries = await self._database.read_for_public(work)
-        source = self._source(own.site, own.url) if own else None
+        source = self._source(own.site, own.url, own.comment.shown_at) if own else None
         if own is None or source is None:
             raise HttpError(404, "not_found", _("There is no such feed."))
         made = make_feed(source, entries)
@@ -229,23 +230,22 @@ class Feeds:
         """
         site, url = page
         limit = most or ENTRIES
-        now_at, entries = await self._database.read_for_public(_latest, site, url, limit)
-        source = self._source(site, now_at)
+        now_at, entries, since = await self._database.read_for_public(_latest, site, url, limit)
+        source = self._source(site, now_at, since)
         assert source is not None, "a page has a configured site"
         return source, entries
 
-    def _source(self, site: str, url: str) -> Source | None:
+    def _source(self, site: str, url: str, since: int) -> Source | None:
         """Return the source of a feed; None if the site is not configured any more."""
         for known in self._settings.sites:
             if known.name == site:
-                now = self._clock.now_ms()
                 return Source(
                     site,
                     known.title or site,
                     known.origin,
                     url,
                     language=known.language,
-                    day=now - now % DAY_MS,
+                    since=since,
                 )
         return None
 
@@ -257,10 +257,11 @@ class Feeds:
         return f"{self._base}{path}{'?' if query else ''}{query}"
 
 
-def _latest(snapshot: Snapshot, site: str, url: str, limit: int) -> tuple[str, list[Entry]]:
-    """Return the current url of a page ("" for a whole site) and the newest comments."""
+def _latest(snapshot: Snapshot, site: str, url: str, limit: int) -> tuple[str, list[Entry], int]:
+    """Return the current url of a page ("" for a whole site), the newest comments, and a date."""
     now_at = queries.thread(snapshot, site, url).url if url else ""
-    return now_at, queries.latest(snapshot, site, url or None, limit)
+    entries = queries.latest(snapshot, site, url or None, limit)
+    return now_at, entries, 0 if entries else made_at(snapshot)
 
 
 def _as_fit(entries: Iterable[FeedEntry]) -> list[FeedEntry]:

@@ -195,7 +195,8 @@ class Stacosys:
     @_handles("GET", "/comments.xml", Content(RSS), cached=True, errors=(503,))
     async def comments_xml(self) -> Response:
         """The ten newest comments of the site, as RSS 2.0 (Stacosys)."""
-        document = await newest_comments(self._feeds, self._sites)
+        address = self._feeds.address("/comments.xml")
+        document = await newest_comments(self._feeds, self._sites, address)
         return Response(200, self._shared, document, (site_tag(self._sites.named("")),))
 
     @_handles(
@@ -299,9 +300,13 @@ def _defused(body: bytes) -> bytes:
     return encode(shown)
 
 
-async def newest_comments(feeds_: Feeds, sites: Sites) -> bytes:
-    """Return comments.xml: the newest comments of the first site, as RSS 2.0."""
+async def newest_comments(feeds_: Feeds, sites: Sites, address: str = "") -> bytes:
+    """Return comments.xml: the newest comments of the first site, as RSS 2.0.
+
+    The file has no `address`: its blog knows it.
+    """
     source, entries = await feeds_.read(PageRef(sites.named(""), ""), NEWEST)
+    source = msgspec.structs.replace(source, address=address)
     return feeds.rss(feeds.make_feed(source, entries))
 
 

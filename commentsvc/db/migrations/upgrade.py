@@ -17,12 +17,14 @@ import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
 import peewee
 
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.engine import Location, load_postgresql
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
 from commentsvc.db.migrations import moved, steps
@@ -84,6 +86,12 @@ def upgrade(location: Location) -> None:
     from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 
     postgresql_upgrade.upgrade(location)
+
+
+def made_at(snapshot: Snapshot) -> int:
+    """Return the beginning of the day on which the database was made, in Unix milliseconds."""
+    [(first,)] = snapshot.execute(f"SELECT MIN(applied) FROM {HISTORY}")  # noqa: S608 - constant
+    return int(datetime.fromisoformat(f"{first}"[:10]).replace(tzinfo=UTC).timestamp()) * 1_000
 
 
 def is_current(url: str) -> bool:

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from commentsvc.api.feeds import Feed, Source, atom, json_feed, make_feed, rss
+from commentsvc.db.connection import Transaction
 from commentsvc.model import Entry
 from commentsvc.settings.schema import ServerSettings, Site
+from commentsvc.util.timestamps import DAY_MS
 from tests.conftest import find_program, node_modules
 from tests.unit import database_fixture
 from tests.unit.app_fixture import SETTINGS, data, served
@@ -104,25 +106,45 @@ def test_an_edited_comment_is_updated() -> None:
     assert read(SITE, entry).findtext(ATOM + "updated") == "2017-07-14T02:42:00Z"
 
 
+def _run(tx: Transaction, sql: str) -> None:
+    tx.execute(sql)
+
+
 @pytest.mark.parametrize("target", ["/feed.atom", "/feed.rss", "/feed.json", "/isso/feed?uri=/p/"])
-def test_a_feed_without_comments_is_of_today(tmp_path: Path, target: str) -> None:
+def test_a_feed_without_comments_has_the_same_date_on_each_day(tmp_path: Path, target: str) -> None:
+    """That of the database, whichever process answers."""
     site = Site(name="blog", origins=("https://blog.example",), isso=True)
-    with served(tmp_path, replace(SETTINGS, sites=(site,))) as service:
-        answer = service.get(target)
-        assert b"1970" not in answer.body
-        assert "1970" not in dict(answer.headers).get("Last-Modified", "")
+    settings = replace(SETTINGS, sites=(site,))
+    with served(tmp_path, settings) as service:
+        old = "UPDATE schema_migration SET applied = '2025-03-09 23:59:59.5'"
+        service.database.write_now(_run, old)
+        first = service.get(target)
+        assert b"1970" not in first.body
         if target != "/feed.json":
-            assert feedparser.parse(answer.body).feed.updated_parsed[:3] == (2026, 11, 18)
+            assert feedparser.parse(first.body).feed.updated_parsed[:3] == (2025, 3, 9)
+        service.clock.moment += 40 * DAY_MS
+        later = service.get(target)
+        assert later.body == first.body
+        assert dict(later.headers).get("Last-Modified") == dict(first.headers).get("Last-Modified")
+
+
+def test_a_feed_of_no_replies_has_the_date_of_the_comment(tmp_path: Path) -> None:
+    with served(tmp_path) as service:
+        own = data(service.submit("Mine"))
+        feed = feedparser.parse(service.get(f"/{own['replies_feed']}").body).feed
+        assert feed.updated == own["comment"]["published"]
 
 
 def test_each_feed_that_knows_its_address_tells_it(tmp_path: Path) -> None:
     site = Site(name="blog", origins=("https://blog.example",), isso=True)
-    settings = replace(SETTINGS, sites=(site,), server=ServerSettings(public_url=SERVICE))
+    public = f"{SERVICE}/talk"  # a path that a proxy takes away
+    settings = replace(SETTINGS, sites=(site,), server=ServerSettings(public_url=public))
     with served(tmp_path, settings) as service:
         own = data(service.submit("Mine"))["replies_feed"]
-        for path in ("feed.atom?url=%2Fp%2F", "feed.rss", "isso/feed?uri=%2Fp%2F", own):
+        paths = ("feed.atom?url=%2Fp%2F", "feed.rss", "comments.xml", "isso/feed?uri=%2Fp%2F", own)
+        for path in paths:
             links = feedparser.parse(service.get(f"/{path}").body).feed.links
-            assert {link.href for link in links if link.rel == "self"} == {f"{SERVICE}/{path}"}
+            assert {link.href for link in links if link.rel == "self"} == {f"{public}/{path}"}
 
 
 # Links as the sanitizer leaves them, and where they lead from a comment on /p/?a&b.
