@@ -422,3 +422,23 @@ def test_code_is_copied_as_it_is_written(
     expect(page.locator(".commentsvc-status")).to_contain_text("✓")
     assert page.evaluate("navigator.clipboard.readText()") == "if a < b:\n    cut(a)\n"
     assert page.locator("pre").bounding_box() == before
+
+
+def test_the_words_of_a_line_stand_on_one_baseline(
+    open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    answers.voting = "both"
+    answers.comments = [comment(1, "x", role="owner", votes=3), comment(2, "y", verified=True)]
+    page = open_thread()
+    page.locator("#commentsvc-2").wait_for()
+    lines = page.evaluate(
+        """[...document.querySelectorAll(".commentsvc-meta, .commentsvc-actions")].map((line) =>
+        [...line.children].filter((it) => it.innerText && it.matches(":not(select)")).map((it) => {
+          const mark = document.createElement("span");
+          mark.style.display = "inline-block";
+          it.append(mark);
+          return mark.getBoundingClientRect().bottom;
+        }))"""
+    )
+    assert len(lines) == 5
+    assert all(max(bottoms) - min(bottoms) < 1 for bottoms in lines), lines
