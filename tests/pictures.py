@@ -1,7 +1,8 @@
 """Make the pictures in docs/pictures anew: `python -m tests.pictures`.
 
 A real service and the demo blog in Chromium, at two device pixels for each CSS pixel, in light and
-dark. They look best where the fonts Inter and Noto Color Emoji are installed.
+dark. They look best where the fonts Inter and Noto Color Emoji are installed. In the comparison,
+Isso is its published client, and giscus a drawing of its layout.
 """
 
 import io
@@ -9,12 +10,14 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from commentsvc.markup import markdown
 from commentsvc.settings import data_dir
 from tests.admin_e2e.moderator_browser import PASSWORD, sign_in
 from tests.conftest import FLAGS, chromium_program, find_program
@@ -75,6 +78,7 @@ SETTINGS: Final = {
     "COMMENTSVC_MODERATION_POLICY": "none",
     "COMMENTSVC_SITE_TITLE": "Slow Bench",
     "COMMENTSVC_SITE_REACTIONS": "👍,❤️,🎉",
+    "COMMENTSVC_SITE_ISSO": "true",
 }
 # A page with the elements that stand beside a thread, or with a thread in a theme
 ELEMENTS: Final = (
@@ -87,6 +91,31 @@ PLAIN: Final = (
     "<style>:root { color-scheme: light dark; font: 16px/1.5 system-ui; background: Canvas }"
     " body { width: 420px; margin: 0; padding: 16px } h2 { font-size: 1.1em }</style>"
 )
+BESIDE: Final = """<style>body { width: 1296px } main { display: grid; gap: 36px;
+grid-template-columns: repeat(3, 408px) } main > div { min-width: 0 } b { color: GrayText }
+.box { margin: 16px 0; border: 1px solid #8886; border-radius: 6px; font-size: 14px }
+.box > div, .box > .reply { padding: 8px 16px } .box p { margin: 8px 0 } .box pre { overflow: auto }
+.box > .reply { border-top: 1px solid #8886; background: #8881 }
+i { display: inline-block; width: 28px; height: 28px; margin-right: 8px; border-radius: 50%;
+background: #8b949e; vertical-align: middle } small { color: GrayText }
+blockquote { margin: 8px 0; padding-left: 12px; border-left: 3px solid #8886 }</style>"""
+
+
+def beside(service: str) -> str:
+    """Return the page with the same comments in three systems, one of them drawn."""
+    boxes = ""
+    for author, text, parent, status, *_ in CONVERSATION:
+        if status == "approved":
+            head = f"<i></i><strong>{author}</strong> <small>2 days ago</small>"
+            said = f"<div{' class=reply' * bool(parent)}>{head}{markdown.render(text)}"
+            under = "</div>" if parent else "<small>↑ 1 &nbsp; ☺</small></div>"
+            boxes += f"{'' if parent else '</div><div class=box>'}{said}{under}"
+    script = f'<script data-isso="{service}/isso/" src="/isso-client/embed.min.js"></script>'
+    return (
+        f'{BESIDE}<main><div><b>commentsvc</b><comment-thread url="{POST}"></comment-thread></div>'
+        f"<div><b>like giscus</b><h3>5 comments</h3><div>{boxes}</div></div><div><b>Isso</b>"
+        f'<section id="isso-thread" data-isso-id="{POST}"></section></div></main>{script}'
+    )
 
 
 def fill(data: Path) -> None:
@@ -158,7 +187,9 @@ def moderation(page: Page, scheme: str) -> None:
     save(page, f"moderation-{scheme}")
 
 
-def plain(page: Page, blog: Blog, name: str, content: str, theme: str = "") -> None:
+def plain(
+    page: Page, blog: Blog, name: str, content: str, theme: str = "", *, is_whole: bool = False
+) -> None:
     """Elements on a page without styles of its own."""
     static = f"{blog.service}/static"
     scripts = "".join(
@@ -169,7 +200,7 @@ def plain(page: Page, blog: Blog, name: str, content: str, theme: str = "") -> N
     (blog.folder / "plain.html").write_text(f"{PLAIN}{style}{scripts}{content}")
     page.goto("/plain.html")
     page.wait_for_load_state("networkidle")
-    save(page, name, whole="thread" not in content)
+    save(page, name, whole=is_whole)
 
 
 def main() -> None:
@@ -181,6 +212,10 @@ def main() -> None:
         browser = playwright.chromium.launch(
             executable_path=chromium_program(playwright), args=FLAGS
         )
+        client = blog / "isso-client"
+        client.mkdir()
+        for name in ("js/embed.min.js", "css/isso.css"):
+            (client / name.partition("/")[2]).write_bytes((files("isso") / name).read_bytes())
         with serve(blog) as server:
             origins = {"COMMENTSVC_SITE_ORIGINS": server.origin}
             with serving(data, SETTINGS | origins) as service:
@@ -202,7 +237,9 @@ def make(browser: Browser, service: Service, blog: Blog) -> None:
             with opened(browser, origin, scheme, width, height) as page:
                 show(page, scheme)
         with opened(browser, blog.origin, scheme, 452, 100) as page:
-            plain(page, blog, f"elements-{scheme}", ELEMENTS)
+            plain(page, blog, f"elements-{scheme}", ELEMENTS, is_whole=True)
+        with opened(browser, blog.origin, scheme, 1328, 100) as page:
+            plain(page, blog, f"side-by-side-{scheme}", beside(service.address), is_whole=True)
     for theme, scheme in (("compact", "light"), ("cards", "dark")):
         with opened(browser, blog.origin, scheme, 452, 520) as page:
             plain(page, blog, f"{theme}-{scheme}", themed, theme)
