@@ -139,6 +139,12 @@ def test_the_demo_begins_with_a_conversation_once(tmp_path: Path, stack: ExitSta
             [(port, url)] = re.findall(r"conversation: http://localhost:(\d+)(/posts/\S+)", said)
             found = comments(port, url)
             assert len(found) == 6 - start
+            if not start:
+                second = subprocess.run(
+                    [program], env=environment({}), capture_output=True, text=True
+                )
+                assert (second.returncode, second.stdout) == (1, "")
+                assert second.stderr.startswith(f"It is running already: http://127.0.0.1:{port} ")
             assert "owner" in {each.get("role") for each in found}
             assert "<code" in "".join(each["html"] for each in found)
             here = re.compile(rf'src="(http://localhost:{port}/images/\S+)"')
