@@ -21,7 +21,7 @@ NAMES = ("runtime", "postgres", "full", *GROUPS)
 
 
 def asked_for(name: str) -> list[Requirement]:
-    """Return what pyproject.toml asks for under this name, without included groups."""
+    """Return what pyproject.toml asks for under this name, with what it includes."""
     runtime = PROJECT["project"]["dependencies"]
     extras = PROJECT["project"]["optional-dependencies"]
     groups = {
@@ -30,7 +30,13 @@ def asked_for(name: str) -> list[Requirement]:
         "postgres": runtime + extras["postgres"],
         "full": [*runtime, *chain(*extras.values())],
     }
-    return [Requirement(entry) for entry in groups[name] if isinstance(entry, str)]
+    return [
+        requirement
+        for entry in groups[name]
+        for requirement in (
+            [Requirement(entry)] if isinstance(entry, str) else asked_for(entry["include-group"])
+        )
+    ]
 
 
 def test_each_group_has_its_lock_file() -> None:
