@@ -1,5 +1,9 @@
-"""One bare Debian 12 for all tests of this folder, in the order of their files."""
+"""One bare Debian for all tests of this folder, in the order of their files.
 
+It is Debian 12, or what BARE_SYSTEM names: debian-13.
+"""
+
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -11,11 +15,11 @@ from tests.bare.units import SETTINGS, SETTINGS_FILE, from_manual
 
 @pytest.fixture(scope="session")
 def debian() -> Iterator[System]:
-    """Return a bare Debian 12; skip the tests if it cannot be made."""
+    """Return the bare system; skip the tests if it cannot be made."""
     if reason := obstacle():
         pytest.skip(reason)
     try:
-        with system("debian-12") as bare:
+        with system(os.environ.get("BARE_SYSTEM", "debian-12")) as bare:
             yield bare
     except BareSystemError as error:
         pytest.skip(str(error))
@@ -39,8 +43,9 @@ def installed(debian: System) -> None:
     """
     script = """
         sh config/bootstrap.sh
+        tag=$(python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
         PATH=$PWD/.venv/bin:$PATH python -m pip wheel --quiet --no-build-isolation --no-deps \\
-            --config-settings=build-dir=build/cp311 --wheel-dir build/wheel .
+            --config-settings=build-dir=build/$tag --wheel-dir build/wheel .
         python3 -m venv /opt/commentsvc
         wheel=$(echo "$PWD"/build/wheel/*.whl)
         /opt/commentsvc/bin/pip install --quiet "$wheel[postgres]"

@@ -8,6 +8,8 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -39,10 +41,11 @@ def program() -> Path:
     return built
 
 
-def start(booted: BootedSystem, *names: str) -> None:
-    """Start pebble there, and let `names` lead to the system itself."""
+@contextmanager
+def running(booted: BootedSystem, *names: str) -> Iterator[None]:
+    """Run pebble there during the block, and let `names` lead to the system itself."""
     folder = booted.root / "root/pebble"
-    folder.mkdir(mode=0o700)
+    folder.mkdir()
     shutil.copy(program(), folder)
     authority = trustme.CA()
     authority.cert_pem.write_to_path(booted.root / AUTHORITY[1:])
@@ -65,3 +68,5 @@ def start(booted: BootedSystem, *names: str) -> None:
     run = ["/root/pebble/pebble", "-config", "/root/pebble/settings.json"]
     booted.run("systemd-run", "--quiet", "--unit=pebble", *variables, *run)
     booted.wait_for_entry("pebble", "ACME directory available at")
+    yield
+    booted.shell("systemctl stop pebble && rm -r /root/pebble")

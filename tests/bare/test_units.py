@@ -28,7 +28,8 @@ def make_database(unit: BootedSystem, name: str) -> None:
     role = f"CREATE ROLE {name} LOGIN PASSWORD 'PASSWORD'"
     revoke = revoke.replace("DATABASE comments", f"DATABASE {name}")
     script = f'psql --command="{role}"; createdb --owner={name} {name}; {revoke}'
-    unit.wait_for("postgresql@15-main")
+    version = unit.shell("ls /etc/postgresql").strip()
+    unit.wait_for(f"postgresql@{version}-main")
     unit.run("sudo", "-u", "postgres", "sh", "-euc", script)
 
 
@@ -115,12 +116,16 @@ def test_the_units_lines_let_it_make_backups_elsewhere_and_read_a_password(
         '[mail]\nhost = "localhost"\nuser = "me"\nsender = "me@blog.example"\n'
         'moderators = ["me@blog.example"]\n'
     )
-    for page, begin in (("operating", "install -d -m 1777"), ("mail", "install -D -m 600")):
+    for page, begin in (("operating", "install -d -m 700"), ("mail", "install -D -m 600")):
         script = (ROOT / f"docs/{page}.md").read_text()
         script = script[script.index(begin) :].partition("```")[0]
         (unit.root / "root/password").write_text("s3cret\n")
         unit.shell(script.replace("/dev/stdin", "/root/password"))
     unit.shell("until ls /mnt/disk/comments/comments-*.sqlite3; do sleep 0.1; done")
+    stat = "stat --format='%u %a' /mnt/disk/comments /mnt/disk/comments/comments-*"
+    folder, file = (line.split() for line in unit.shell(stat).splitlines())
+    assert folder[0] == file[0] != "0", "they are of the service's user"
+    assert (folder[1], file[1]) == ("700", "600")
     said = unit.run("commentsvc", "mail", "test", "--data", DATA, code=1)
     assert "localhost" in said
     assert "password" not in said
