@@ -69,7 +69,7 @@ class AccountPages:
         if verb not in DONE or (verb == "role" and role not in ROLES):
             raise unreadable_decision()
         has_password = verb == "role" and bool(context.first("password"))
-        if has_password and not await self._authenticate(context):
+        if has_password and not await self._reauthentication.passes(context):
             return await self._show(context.refused(403, WRONG_PASSWORD))
 
         def work(tx: Transaction) -> bool:
@@ -105,7 +105,7 @@ class AccountPages:
         if role not in ROLES or (email and not is_email(email)):
             raise unreadable_decision()
         owner, sites = context.moderator.moderator_id, self._chosen(context)
-        if not await self._authenticate(context):
+        if not await self._reauthentication.passes(context):
             return await self._show(context.refused(403, WRONG_PASSWORD))
         _made, link = await self._inviter.invite(context.request, owner, role, sites, email)
         return await self._show(context, link=link)
@@ -179,11 +179,6 @@ class AccountPages:
             return account
 
         return await self._database.write(work), cookie
-
-    async def _authenticate(self, context: RequestContext) -> bool:
-        """Return whether the form has the password of who sends it. Raise HttpError 429."""
-        who, password = context.moderator.name, context.first("password")
-        return await self._reauthentication.passes(who, password, context.now)
 
     def _read(self, token: str, context: RequestContext) -> tuple[InvitationRef, str]:
         """Return the invitation that a link is for, and the address it was mailed to.

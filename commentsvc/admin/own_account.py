@@ -115,8 +115,7 @@ class OwnAccountPages:
         303 to the account, with a new cookie; 403, 422 or 429. All else that opens the account
         ends: see `accounts.end_credentials`.
         """
-        name, password = context.moderator.name, context.first("password")
-        if not await self._reauthentication.passes(name, password, context.now):
+        if not await self._reauthentication.passes(context):
             return await self._show(context.refused(403, WRONG_PASSWORD))
         if context.first("new") != context.first("again"):
             return await self._show(context.refused(422, _("The two new passwords differ.")))
@@ -169,7 +168,7 @@ class OwnAccountPages:
         if not everywhere and kind not in credentials.TABLES:
             raise unreadable_decision()
         if (everywhere or kind in credentials.LASTING) and not await self._reauthentication.passes(
-            who.name, context.first("password"), now
+            context
         ):
             return await self._show(context.refused(403, WRONG_PASSWORD))
         if everywhere:
@@ -194,7 +193,7 @@ class OwnAccountPages:
         """
         email, who, now = context.first("email").strip(), context.moderator, context.now
         self._may_leave(await self._database.read(_profile, context), context, email)
-        if not await self._reauthentication.passes(who.name, context.first("password"), now):
+        if not await self._reauthentication.passes(context):
             return await self._show(context.refused(403, WRONG_PASSWORD), email=email)
         if not email:
             await self._database.write(self._remove_address, context)

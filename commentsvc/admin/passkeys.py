@@ -40,8 +40,8 @@ class PasskeyPages:
         303 to the page; stores a new one. 403, 429. It is a `credential` that the device made for
         the `challenge`; it comes with a `name` and the account's `password`.
         """
-        who, name = context.moderator.name, context.first("name")
-        if not await self._reauthentication.passes(who, context.first("password"), context.now):
+        name = context.first("name")
+        if not await self._reauthentication.passes(context):
             return await self._show(context.refused(403, WRONG_PASSWORD), name=name)
         try:
             await self._add(context)

@@ -8,6 +8,7 @@ account more rights. Every account has a password, also one whose owner signs in
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from commentsvc.admin.access import RequestContext
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.auth import account_mails, accounts, passwords
 from commentsvc.db.connection import Transaction
@@ -21,18 +22,31 @@ NEEDS_PASSWORD: Final = _("A higher role or more sites need your current passwor
 
 
 class Reauthentication:
-    """Checks passwords of accounts whose browser or token is known."""
+    """Checks passwords of accounts whose browser or token is known.
+
+    Each browser and each token has guesses of its own: those of a thief must not keep the owner
+    from signing out everywhere.
+    """
 
     def __init__(self, database: Database, limiter: LoginLimiter) -> None:
         self._database = database
         self._limiter = limiter
 
-    async def passes(self, name: str, password: str, now: int) -> bool:
+    async def passes(self, context: RequestContext) -> bool:
+        """Return whether a form has the password of who sends it.
+
+        Raise HttpError 429 after too many attempts.
+        """
+        name, password = context.moderator.name, context.first("password")
+        return await self.knows(name, password, context.csrf_token, context.now)
+
+    async def knows(self, name: str, password: str, asker: str, now: int) -> bool:
         """Return whether it is the password of the account `name`.
 
-        `now` is in Unix milliseconds. Raise HttpError 429 after too many attempts.
+        The `asker` is a text of the browser or program alone; `now` is in Unix milliseconds. Raise
+        HttpError 429 after too many attempts.
         """
-        await self._limiter.count("", name, now, known=True)
+        await self._limiter.count("", f"{asker} {name}", now, known=True)
         account = await self._database.read(accounts.find, name)
         stored = account.password_hash if account else passwords.NOBODY
         return await self._limiter.verify(password, stored, known=True)

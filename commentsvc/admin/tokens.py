@@ -52,8 +52,7 @@ class TokenPages:
             or not {*sites} <= {*seen}
         ):
             raise unreadable_decision()
-        who, password = context.moderator.name, context.first("password")
-        if not await self._reauthentication.passes(who, password, context.now):
+        if not await self._reauthentication.passes(context):
             return await self._show(context.refused(403, WRONG_PASSWORD), name=name)
         token, digest = api_tokens.new_token(urandom(TOKEN_SIZE))
         offer = api_tokens.offer(owner, name, scope, "\n".join(sites), context.now, int(days))

@@ -44,7 +44,7 @@ class FactorPages:
             word = urandom(SECRET_SIZE)
             await self._database.write(self._two_factor.begin, who.moderator_id, word)
             return redirect("factor")
-        if not await self._reauthentication.passes(who.name, context.first("password"), now):
+        if not await self._reauthentication.passes(context):
             return await self._show(context.refused(403, WRONG_PASSWORD))
         if what == "confirm":
 

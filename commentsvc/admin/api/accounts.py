@@ -308,7 +308,8 @@ class AccountsApi:
 
     async def _authenticate(self, call: Call[Any, Any], password: str) -> None:
         """Raise HttpError 403 unless it is the password of the token's account; 429, 503."""
-        if not await self._reauthentication.passes(call.who.name, password, call.now):
+        name, token = call.who.name, call.request.bearer()
+        if not await self._reauthentication.knows(name, password, token, call.now):
             raise _needs_password()
 
     @endpoint("GET", "/profile", READ)

@@ -218,6 +218,22 @@ def test_guesses_of_a_program_at_the_password_are_limited(service: Served) -> No
     assert answers == [403] * 30 + [429] * 2
 
 
+def test_guesses_elsewhere_do_not_keep_the_owner_from_signing_out_everywhere(
+    service: Served, seat: Seat
+) -> None:
+    """A thief has a token and an open browser, but not the password."""
+    program, thief = Program(service, "administer", name="ann"), Seat(service)
+    thief.sign_in()
+    for _ in range(31):
+        sent = {"kind": "passkey", "id": 1, "password": "guess"}
+        refused = program.ask("POST", "/credentials/remove", **sent).status
+        also_refused = thief.send("credentials", everywhere="1", password="guess").status
+    assert (refused, also_refused) == (429, 429)
+    assert Seat(service).sign_in().status == 303
+    assert seat.send("credentials", everywhere="1", password=PASSWORD).status == 303
+    assert not thief.is_signed_in()
+
+
 def test_signing_out_everywhere_ends_all_that_opens_the_account(
     service: Served, seat: Seat
 ) -> None:
