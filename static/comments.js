@@ -100,6 +100,7 @@ class CommentList {
   }
 
   update(comments, thread) {
+    const isWide = innerWidth > 640; // asked once: a phone lays out the page for it
     const items = new Map();
     for (const [id, comment] of comments) {
       const item = this.find(id) ?? createItem(comment);
@@ -123,7 +124,7 @@ class CommentList {
       const state = JSON.stringify([comment, named]);
       if (item.state != state) item.firstChild.replaceWith(renderComment(thread, comment, named));
       (items.get(above?.id)?.replies ?? this.element).append(item);
-      if (!item.state) item.fold.open = ancestors.length < 2 || innerWidth > 640;
+      if (!item.state) item.fold.open = ancestors.length < 2 || isWide;
       item.state = state;
     }
     for (const { fold, answers } of items.values()) {

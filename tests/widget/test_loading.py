@@ -118,3 +118,19 @@ def test_with_the_documented_hints_everything_is_requested_before_a_script_runs(
     expect(page.locator("#commentsvc-1")).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert requested(answers) == sorted(FIRST_VIEW)
+
+
+def test_a_phone_lays_out_a_thread_of_replies_once_not_for_each_reply(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    """On a phone, a page that asks for the width of its window is laid out at once."""
+    answers.comments = [comment(n, "Yes.", parent=n - 1 if n % 4 else None) for n in range(1, 101)]
+    devtools = page.context.new_cdp_session(page)
+    screen = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    devtools.send("Emulation.setDeviceMetricsOverride", screen)
+    devtools.send("Performance.enable")
+    open_thread()
+    expect(page.locator("#commentsvc-100")).to_be_attached()
+    metrics = devtools.send("Performance.getMetrics")["metrics"]
+    [layouts] = [one["value"] for one in metrics if one["name"] == "LayoutCount"]
+    assert 0 < layouts < 25
