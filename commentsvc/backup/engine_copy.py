@@ -344,9 +344,9 @@ class _PostgresqlTarget:
 
     holds_nul = False
 
-    def __init__(self, connection: Any, snapshot: Transaction) -> None:
+    def __init__(self, connection: Any, tx: Transaction) -> None:
         """Take a PostgresqlConnection; Any: its driver may not be installed."""
-        self.tx = snapshot
+        self.tx = tx
         self._connection = connection
 
     def empty(self) -> None:

@@ -18,6 +18,9 @@ from commentsvc.util.suggestions import no_such
 
 KINDS = ("session", "token", "passkey", "identity")
 _name = click.argument("name", metavar="NAME")
+_sites_option = click.option(
+    "--site", "sites", metavar="SITE", multiple=True, help="Only for this site. May be repeated."
+)
 
 
 @click.group(cls=Commands)
@@ -101,9 +104,7 @@ def profile(data: Path, name: str, **changes: str | None) -> None:
 @data_option
 @_name
 @click.argument("given", metavar="ROLE", type=click.Choice(ROLES))
-@click.option(
-    "--site", "sites", metavar="SITE", multiple=True, help="Only for this site. May be repeated."
-)
+@_sites_option
 def role(
     data: Path, name: str, given: Literal["owner", "moderator", "viewer"], sites: tuple[str, ...]
 ) -> None:
@@ -139,9 +140,7 @@ def token() -> None:
     show_default=True,
     help="What the token may do.",
 )
-@click.option(
-    "--site", "sites", metavar="SITE", multiple=True, help="Only for this site. May be repeated."
-)
+@_sites_option
 @click.option(
     "--days",
     type=click.IntRange(1, 3_650),

@@ -83,7 +83,7 @@ _NOBODY: Final = frozenset({AUTHOR, AKISMET, CLASSIFIER})
 _IMPERSONAL: Final = frozenset({"word", "domain"})
 
 
-def _threads(site: str) -> Select:
+def _threads(selection: "Selection") -> Select:
     threads = (
         ThreadTable.select(
             ThreadTable.id, SiteTable.name, ThreadTable.url, ThreadTable.title, ThreadTable.state
@@ -92,7 +92,12 @@ def _threads(site: str) -> Select:
         .where(ThreadTable.aliased.is_null())
         .order_by(SiteTable.name, ThreadTable.url)
     )
-    return threads.where(SiteTable.name == site) if site else threads
+    return _of_site(selection, threads)
+
+
+def _of_site(selection: "Selection", query: Select) -> Select:
+    """Return a query of rows and their sites, for the selected site only if there is one."""
+    return query.where(SiteTable.name == selection.site) if selection.site else query
 
 
 @prepared
@@ -292,7 +297,7 @@ def check_site(snapshot: Snapshot, site: str) -> None:
 
 def threads(snapshot: Snapshot, selection: Selection) -> Iterator[ThreadRecord]:
     """Yield the comment threads, by site and url."""
-    for thread_id, site, url, title, state in snapshot.each(_threads(selection.site)):
+    for thread_id, site, url, title, state in snapshot.each(_threads(selection)):
         aliases = tuple(alias for (alias,) in snapshot.each(_aliases, thread_id))
         numbers = sorted(reactions.counts(snapshot, thread_id).items())
         given = {emoji: number for emoji, number in numbers if number > 0}
@@ -306,7 +311,9 @@ def comments(snapshot: Snapshot, selection: Selection) -> Iterator[CommentRecord
     anonymous = selection.anonymous
     history = _ByComment(snapshot.each(_history()), partial(_change, anonymous))
     voters = _ByComment(iter(()) if anonymous else snapshot.each(_votes()), VOTE.record)
-    images = _ByComment(iter(()) if anonymous else snapshot.each(_images()), _image)
+    images = _ByComment(
+        iter(()) if anonymous else snapshot.each(_images()), lambda row: ImageRecord(*row)
+    )
     reported = _ByComment(iter(()) if anonymous else snapshot.each(_reports()), REPORT.record)
     selected = _selected(selection.site, selection.since)
     for row in snapshot.each(selected.order_by(CommentTable.id)):
@@ -458,10 +465,6 @@ def _impersonal(actor: str) -> str:
     return actor if actor in _NOBODY else ""
 
 
-def _image(row: Row) -> ImageRecord:
-    return ImageRecord(*row)
-
-
 def _training(label: str | None, tokens: bytes | None) -> TrainingRecord | None:
     if label is None or tokens is None:
         return None
@@ -493,9 +496,7 @@ def _subscribers(snapshot: Snapshot, selection: Selection) -> Iterator[Subscribe
         .join(SiteTable)
         .order_by(SiteTable.name, SubscriberTable.email)
     )
-    if selection.site:
-        subscribers = subscribers.where(SiteTable.name == selection.site)
-    for site, email, consent, asked in snapshot.each(subscribers):
+    for site, email, consent, asked in snapshot.each(_of_site(selection, subscribers)):
         yield SubscriberRecord(site, email, consent, _moment(asked or None))
 
 
@@ -516,9 +517,9 @@ def _followers(snapshot: Snapshot, selection: Selection) -> Iterator[FollowerRec
         .join_from(FollowerTable, ThreadTable, JOIN.LEFT_OUTER)
         .order_by(SiteTable.name, url, FollowerTable.email)
     )
-    if selection.site:
-        followers = followers.where(SiteTable.name == selection.site)
-    for site, email, consent, asked, page, language in snapshot.each(followers):
+    for site, email, consent, asked, page, language in snapshot.each(
+        _of_site(selection, followers)
+    ):
         yield FollowerRecord(site, email, consent, rfc3339_ms(asked), page, language)
 
 
@@ -537,9 +538,7 @@ def _readers(snapshot: Snapshot, selection: Selection) -> Iterator[ReaderRecord]
         .where(ReaderTable.name != "")
         .order_by(SiteTable.name, ReaderTable.issuer, ReaderTable.subject)
     )
-    if selection.site:
-        signed_in = signed_in.where(SiteTable.name == selection.site)
-    for row in snapshot.each(signed_in):
+    for row in snapshot.each(_of_site(selection, signed_in)):
         yield ReaderRecord(*row)
 
 
@@ -563,9 +562,7 @@ def _training_tokens(snapshot: Snapshot, selection: Selection) -> Iterator[Train
 def _views(snapshot: Snapshot, selection: Selection) -> Iterator[ViewsRecord]:
     viewed = PageViewTable.select(SiteTable.name, PageViewTable.url, PageViewTable.views)
     viewed = viewed.join(SiteTable).order_by(SiteTable.name, PageViewTable.url)
-    if selection.site:
-        viewed = viewed.where(SiteTable.name == selection.site)
-    for row in snapshot.each(viewed):
+    for row in snapshot.each(_of_site(selection, viewed)):
         yield ViewsRecord(*row)
 
 

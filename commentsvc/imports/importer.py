@@ -73,7 +73,7 @@ class ImportWriter(Protocol):
 
 
 class ServiceDatabase(Protocol):
-    """The database of the database."""
+    """The database of a service."""
 
     def prepare(self) -> None:
         """Make the database if there is none."""
