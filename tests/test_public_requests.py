@@ -24,7 +24,7 @@ from commentsvc.auth import attempts, signed_links
 from commentsvc.comments import create, images
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.tables import TABLES
-from commentsvc.delivery import mail
+from commentsvc.delivery import mail, mail_templates
 from commentsvc.exports import contents, disqus, wordpress, xml_text
 from commentsvc.exports.contents import Selection
 from commentsvc.exports.output import Output
@@ -104,7 +104,7 @@ TRANSFORMS: dict[str, Callable[[str], object]] = {
     "a template": markupsafe.escape,
     "Isso": lambda text: html.escape(text, quote=False),
     "JSON": encode,
-    "a mail": mail._quoted,
+    "a mail": mail_templates._quoted,
     "a mail's gaps": lambda text: mail._GAPS.sub("\n\n", text),
     "XML": lambda text: xml_text.cdata("a", text),
     "mentions": people.names,

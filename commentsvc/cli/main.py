@@ -148,7 +148,7 @@ def serve(
     if instance > 1:  # the first one listens there
         options["server.redirect_listen"] = ""
     settings = loader.load(file, options=options, note=_ignore if instance else _warn)
-    if lines := [*needs.unusable(settings)]:
+    if lines := _unusable(settings):
         raise Failure(lines)
     for line in () if instance else needs.missing(settings):
         _warn(line)
@@ -270,7 +270,7 @@ def check(data: Path, settings_file: Path | None) -> None:
         settings = loader.load(file, note=lambda line: click.echo(f"note: {line}"))
         _say_settings(settings, running.address(data))
         served = running.server_settings(data) or settings  # it may have passwords that we do not
-        problems += [*needs.unusable(served), *needs.missing(served)]
+        problems += [*_unusable(served), *needs.missing(served)]
     except SettingsError as error:
         problems += error.problems
     for line in running.unlike_server(data, settings_file):
@@ -289,6 +289,16 @@ def check(data: Path, settings_file: Path | None) -> None:
             problems.append(str(error))
     if problems:
         raise Failure(problems)
+
+
+def _unusable(settings: Settings) -> list[str]:
+    """Return a line for each fault of other files with which the server cannot start."""
+    found = [*needs.unusable(settings)]
+    if settings.mail.templates:
+        from commentsvc.delivery import mail_templates
+
+        found += mail_templates.faults(settings.mail.templates)
+    return found
 
 
 def _check_database(data: Path, database: "Location", settings: Settings | None) -> list[str]:

@@ -26,12 +26,12 @@ from commentsvc.delivery.channel import DeliveryRejected
 from commentsvc.delivery.decision_links import LINK_DAYS
 from commentsvc.delivery.mail_contents import MailContent, MailContents
 from commentsvc.delivery.mail_kinds import ASKED, KINDS, MODERATOR
+from commentsvc.delivery.mail_templates import MailTemplates
 from commentsvc.delivery.smtp import Envelope
 from commentsvc.readers import subscriptions
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import Message, find_language, moderators_language, speaking, spoken
 from commentsvc.util.origin import deliverable
-from commentsvc.util.templates import Templates
 from commentsvc.util.text import one_line, shortened
 
 # Characters of a subject, and of a title or address in it that stay at least.
@@ -50,6 +50,7 @@ class MailComposer:
         self._takes_answers = bool(settings.inbox.address)
         self._reply_addresses = ReplyAddresses(links.keys, settings.inbox.address)
         self._mail = settings.mail
+        self._templates = MailTemplates(settings.mail.templates)
         self._sites = {site.name: site for site in settings.sites}
         self._host = urlsplit(settings.server.public_url).hostname or ""
         self._domain = deliverable(settings.mail.sender).rpartition("@")[2]
@@ -116,10 +117,7 @@ class MailComposer:
                 purpose, row.comment_id or 0, row.id, recipient, expires
             )
         shown = {"subject": one_line(str(subject)), "site": name, "days": LINK_DAYS}
-        text, html = (
-            templates.render(f"{kind.template}.jinja", spoken(), **content.values, **shown)
-            for templates in (_AS_TEXT, _AS_HTML)
-        )
+        text, html = self._templates.render(kind.template, spoken(), **content.values, **shown)
         message.set_content(_GAPS.sub("\n\n", text), cte="quoted-printable")
         message.add_alternative(html, subtype="html", cte="quoted-printable")
         return Envelope(self._mail.sender, recipient, message)
@@ -135,17 +133,3 @@ def _addressed(address: str) -> str:
 def _header_text(text: str) -> str:
     """Return `text` as one line without encoded words, for a header field."""
     return one_line(text).replace("=?", "= ?")
-
-
-def _quoted(text: str) -> str:
-    """Return a text with ">" before each line, so that no line looks like one of ours."""
-    return "\n".join(f"> {each}".rstrip() for each in text.splitlines())
-
-
-# Each mail is one template, which writes it as text and as HTML.
-_AS_TEXT: Final = Templates(
-    "mail", {"quoted": _quoted}, {"layout": "layout.txt", "parts": "parts.txt"}, autoescape=False
-)
-_AS_HTML: Final = Templates(
-    "mail", {"quoted": _quoted}, {"layout": "layout.html", "parts": "parts.html"}
-)

@@ -220,6 +220,7 @@ class MailSettings(Struct, frozen=True, kw_only=True):
     moderators: Annotated[tuple[str, ...], ADDRESSES] = ()
     digest: Annotated[Literal["off", "hourly", "daily"], words("off", "hourly", "daily")] = "off"
     language: Annotated[str, LANGUAGE] = "en"
+    templates: Annotated[str, PATH] = ""
     reply_notifications: Annotated[bool, SWITCH] = True
 
     def __repr__(self) -> str:

@@ -43,16 +43,33 @@ class Templates:
         self._constants = constants or {}
         self._is_lenient = is_lenient
         self._autoescape = autoescape
+        self._own: Mapping[str, str] | None = None
+
+    def with_own(self, texts: Mapping[str, str]) -> "Templates":
+        """Return these templates with `texts` by name in place of some; they run in a sandbox."""
+        made = Templates(
+            self._folder,
+            self._filters,
+            self._constants,
+            is_lenient=self._is_lenient,
+            autoescape=self._autoescape,
+        )
+        made._own = texts
+        return made
 
     @cached_property
     def environment(self) -> "Environment":
         """Return the Environment for the folder."""
         from jinja2 import ChainableUndefined, Environment, FunctionLoader, StrictUndefined
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-        folder = files("commentsvc").joinpath("templates", *self._folder.split())
-        made = Environment(
-            loader=FunctionLoader(lambda name: (folder / name).read_text("utf-8")),
-            autoescape=self._autoescape,  # noqa: S701 - off only for plain text of mails
+        folder, own = files("commentsvc").joinpath("templates", *self._folder.split()), self._own
+        kind = Environment if own is None else ImmutableSandboxedEnvironment
+        made = kind(
+            loader=FunctionLoader(
+                lambda name: (own or {}).get(name) or (folder / name).read_text("utf-8")
+            ),
+            autoescape=self._autoescape,
             undefined=ChainableUndefined if self._is_lenient else StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
