@@ -76,7 +76,8 @@ def reason(fields: Message) -> str:
     sender = _value(fields, "From")
     if not sender or _ROBOTS(sender):
         return "no person sent it"
-    if _BEGINS_AUTOMATIC(subject(fields)):
+    whole = _whole_subject(fields)
+    if _BEGINS_AUTOMATIC(whole.lstrip("[({* ")) or _BEGINS_AUTOMATIC(subject(fields)):
         return "its subject says that it is automatic"
     return ""
 
@@ -115,9 +116,12 @@ def may_be_of_machine(words: str) -> bool:
 
 def subject(fields: Message) -> str:
     """Return the subject of a mail without what mail servers put before it."""
+    return _TAGS.sub("", _whole_subject(fields), count=1)
+
+
+def _whole_subject(fields: Message) -> str:
     found = (value for name, value in fields.raw_items() if name.lower() == "subject")
-    text = one_line(header_text(str(next(found, ""))))
-    return _TAGS.sub("", text, count=1)
+    return one_line(header_text(str(next(found, ""))))
 
 
 def _value(fields: Message, name: str) -> str:

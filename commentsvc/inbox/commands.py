@@ -3,7 +3,8 @@
 The first line decides. A command there counts whatever stands below it, since that may be a
 signature, or what a program quotes in a way that `reply_text` does not know. A yes or a thanks of a
 few words is no answer that a page needs: it approves the comment and is not published. So nobody
-reads an "ok" on the page because the program of its sender was unknown.
+reads an "ok" on the page because the program of its sender was unknown. One word that is not known
+may be a yes or a no in any language, so it is held.
 """
 
 import re
@@ -44,8 +45,8 @@ _WITHOUT_SPACES: Final = re.compile(
     )
     + "){1,6}"
 ).fullmatch
-# A smile, dots, "+1".
-_WORDLESS: Final = re.compile(r"[\W_]*(?:[+-]1\W*)?").fullmatch
+# More characters than one word has in such a script.
+_SENTENCE: Final = re.compile("[\u0e00-\u0e7f\u3040-\u9fff]{8,}").fullmatch
 _PAUSE: Final = re.compile(r"[,;.:!?…–—،؛。！？、，](?=.*\w)").search
 _JOINERS: Final = re.compile("[\u200b-\u200f\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
 _LINE_LENGTH: Final = 80  # characters of a signature's line
@@ -86,8 +87,8 @@ def meaning(words: str) -> Meaning:
     approves = bool(said) and (" ".join(said) in APPROVALS or _is_thanks(first, said))
     is_known = bool(said) and all(word in _KNOWN or _WITHOUT_SPACES(word) for word in said)
     if not (approves or is_known):
-        is_wordless = _WORDLESS(first) and _is_signature(rest)
-        return Meaning("", Wish.HOLD if is_wordless or wants_removal(words) else Wish.PUBLISH)
+        is_word = len(said) < 2 and not any(map(_SENTENCE, said)) and _is_signature(rest)
+        return Meaning("", Wish.HOLD if is_word or wants_removal(words) else Wish.PUBLISH)
     if asks or (not approves and not REFUSES.isdisjoint(said)):
         return Meaning("", Wish.HOLD)
     if not approves and all(word in BESIDE for word in said):

@@ -45,7 +45,8 @@ def test_what_a_program_sends_is_automatic(headers: dict[str, str]) -> None:
 
 # As Exchange and Outlook begin it in their languages, and other programs.
 SUBJECTS = [
-    "Automatic reply: hi", "Out of Office: hi", "Out of office", "AutoReply: hi", "Auto: hi",
+    "Automatic reply: hi", "[Auto-Reply] Re: hi", "(Out of office) Re: hi", "Auto-Response: hi",
+    "Out of Office: hi", "Out of office", "AutoReply: hi", "Auto: hi",
     "Automatische Antwort: hi", "Abwesenheitsnotiz: hi", "Réponse automatique : hi",
     "Absence : hi", "Respuesta automática: hi", "Fuera de la oficina: hi",
     "Risposta automatica: hi", "Fuori sede: hi", "Automatisch antwoord: hi", "Autosvar: hi",
@@ -96,7 +97,17 @@ def test_what_a_person_sends_is_not(headers: dict[str, str]) -> None:
      "Do poniedziałku przebywam na urlopie.", "我正在休假，将于1月5日回来。",
      "现在外出，回来后回复您。",
      "您好，您的邮件已收到。", "1月5日まで休暇をいただいております。", "1월 5일까지 휴가입니다.",
-     "ฉันลาพักร้อนถึงวันจันทร์"],
+     "ฉันลาพักร้อนถึงวันจันทร์", "Hi, I'm OOO until Monday.", "I will be out until 1 December.",
+     "I am on PTO.", "Thanks for contacting us. Please do not reply.", "I no longer work here.",
+     "Your request has been received: a ticket has been created.", "Delivery has failed to:",
+     "Ihre Nachricht ist bei uns eingegangen.", "Ich befinde mich bis 5. Januar im Urlaub.",
+     "Je suis indisponible jusqu'à lundi.", "Votre message a bien été reçu.",
+     "Hemos recibido su mensaje.", "Actualmente me encuentro fuera.", "Estou em férias até lunes.",
+     "Risponderemo al più presto.", "Ik ben met verlof.", "Odpowiemy najszybciej jak to możliwe.",
+     "Děkujeme za Vaši zprávu.", "Jag är på tjänsteresa.", "Olen vuosilomalla.",
+     "Спасибо за ваше обращение.", "Меня не будет в офисе.", "Дякуємо за звернення.",
+     "En kısa sürede dönüş yapılacaktır.", "来信已收到，我会尽快回复。", "出張中のため遅れます。",
+     "تم استلام رسالتك", "תודה על פנייתך", "Köszönjük üzenetét."],
 )  # fmt: skip
 def test_the_text_of_an_answering_machine_is_known_in_many_languages(words: str) -> None:
     assert automatic.may_be_of_machine(words)
@@ -105,7 +116,8 @@ def test_the_text_of_an_answering_machine_is_known_in_many_languages(words: str)
 @pytest.mark.parametrize(
     "words",
     ["I was on vacation, so sorry for the late answer.", "That is on page 5.", "我休息了。",
-     "Im Urlaub lese ich mehr.", "The holiday was long, and the weather good."],
+     "Im Urlaub lese ich mehr.", "I was out until ten.", "We closed the ticket.",
+     "The holiday was long, and the weather good."],
 )  # fmt: skip
 def test_the_words_of_a_person_are_not_those_of_a_machine(words: str) -> None:
     assert not automatic.may_be_of_machine(words)

@@ -29,7 +29,9 @@ THANKS = [
     "Many thanks Ann", "Merci, Ann et Bob !", "Terima kasih Ann", "Sağ ol!", "Go ahead", "o.k.",
     "Looks good", "LGTM", "super, dzięki", "Kein Problem", "Yes, publish it", "y",
     "Approve comment", "Got it", "Bitte freischalten", "J'approuve", "Très bien",
-    "Опубликуй", "Fine by me",
+    "Опубликуй", "Fine by me", "Looks good to me!", "This is fine", "Yes, do it", "Go for it",
+    "Is goed, dank je", "Ja, graag", "Oui, c'est bon", "Tak for det", "Passt schon.", "v pořádku",
+    "Ist in Ordnung", "Pode publicar", "tutto ok", "Go raibh maith agat", "承知しました", "можно",
     "ja", "Sí", "да", "yes please", "OK, thanks", "approve", "Approved.", "*ok*", "“Okay”",
 ]  # fmt: skip
 
@@ -54,17 +56,27 @@ def test_a_yes_or_a_thanks_of_four_words_approves_and_is_not_published(
 
 @pytest.mark.parametrize(
     "words",
-    ["Das ist schön, danke!", "Thank you, that is right.", "Yes, it is.\n\nCome in.", "Short.",
-     "Hello", "Danke, erledigt.", "Спасибо, исправлено.",
-     "谢谢，已经修好了。", "Many people like it", "Thanks: see our page", "Problem",
-     "Oui, à neuf heures",
-     "Okapi", "你好", "ありがたい話です",
-     "Well\n\nok", "a lot", "Nothing", "Noon", "Nobody", "42", "Why?",
+    ["Das ist schön, danke!", "Thank you, that is right.", "Yes, it is.\n\nCome in.",
+     "Hello Ann", "Danke, erledigt.", "Спасибо, исправлено.",
+     "谢谢，已经修好了。", "Many people like it", "Thanks: see our page",
+     "Oui, à neuf heures", "昨日すでに直しました", "ありがたい話です", "a lot",
+     "Yes, do it on Monday", "Noon\n\nThe doors open an hour before.",
      "It is no spam, I know her", "Spam filters\n\nThey are a topic of their own, and a long one.",
      "***\n\nThis is what I wanted to say since Monday, and it took me a while."],
 )  # fmt: skip
 def test_other_words_are_an_answer(words: str) -> None:
     assert meaning(words) == PUBLISHES
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["Short.", "Hello", "Okapi", "你好", "Noon", "42", "Why?", "<3", "¡Ándale!", "Labas", "Хөш",
+     "bəli", "ია", "ওকে", "좋네요", "了解いたした"],
+)  # fmt: skip
+def test_one_word_that_is_not_known_is_neither_published_nor_a_yes(word: str) -> None:
+    """Nobody knows the words for yes and no of all languages."""
+    for below in ("", "\n\nMax\nMuster GmbH\n+49 30 123456"):
+        assert meaning(word + below) == HOLDS
 
 
 @pytest.mark.parametrize(

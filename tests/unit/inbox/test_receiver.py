@@ -171,7 +171,7 @@ def test_a_mail_is_answered_once_however_often_it_comes(
     receive(service, raw)
     assert "it came before" in caplog.text
     receive(service, plain(original, "ok", Message_ID="<2@mail.example>"))
-    receive(service, plain(original, "Hello", Message_ID="<3@mail.example>"))
+    receive(service, plain(original, "Hello Ann", Message_ID="<3@mail.example>"))
     assert comment(service, 1).status == "deleted"
     assert len(service.stored()) == 1
     assert [row.kind for row in waiting(service)] == ["refused", "refused"]
@@ -214,7 +214,7 @@ def test_nothing_is_decided_of_a_site_that_was_removed(service: Served) -> None:
     assert comment(service, 1).status == "pending"
 
 
-@pytest.mark.parametrize("words", ["ok", "Hello"])
+@pytest.mark.parametrize("words", ["ok", "Hello Ann"])
 @pytest.mark.parametrize(
     ("role", "sites", "decides"),
     [("moderator", ["blog"], True), ("moderator", ["notes"], False), ("viewer", [], False)],
