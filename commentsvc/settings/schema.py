@@ -50,7 +50,6 @@ from commentsvc.settings.types import (
     TOKEN,
     UNWANTED,
     URL,
-    URLS,
     USER,
     whole,
     words,
@@ -250,9 +249,9 @@ class InboxSettings(Struct, frozen=True, kw_only=True):
 class HooksSettings(Struct, frozen=True, kw_only=True):
     """Webhooks and messengers that get notifications about comments."""
 
-    webhooks: Annotated[tuple[str, ...], URLS] = ()
+    webhooks: Annotated[tuple[str, ...], SECRET_URLS] = ()
     secret: Annotated[str, SECRET] = ""
-    ntfy: Annotated[str, URL] = ""
+    ntfy: Annotated[str, SECRET_URL] = ""
     ntfy_token: Annotated[str, SECRET] = ""
     telegram_token: Annotated[str, SECRET] = ""
     telegram_chat: Annotated[str, USER] = ""

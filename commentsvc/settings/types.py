@@ -225,11 +225,10 @@ def _tidy_urls(urls: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(urls))
 
 
-URLS = Meta(
+SECRET_URLS = Meta(
     description='a list of addresses such as "https://hooks.example/comments"',
-    extra={"tidy": _tidy_urls},
+    extra={"tidy": _tidy_urls, "secret": True},
 )
-SECRET_URLS = Meta(description=URLS.description, extra={"tidy": _tidy_urls, "secret": True})
 SECRET_URL = Meta(pattern=URL.pattern, description=URL.description, extra={"secret": True})
 
 

@@ -15,7 +15,14 @@ from commentsvc.comments.search import Day
 from commentsvc.db.errors import DatabaseFull
 from commentsvc.db.schema.outbox import Target
 from commentsvc.settings import loader
-from commentsvc.settings.schema import SECTIONS, AuthSettings, BackupSettings, Settings
+from commentsvc.settings.schema import (
+    SECTIONS,
+    AuthSettings,
+    BackupSettings,
+    HooksSettings,
+    Settings,
+)
+from commentsvc.settings.types import SECRET_URLS, URL
 from tests.unit.admin_client import seated, text
 from tests.unit.app_fixture import NOW, SETTINGS, Served, served
 from tests.unit.database_fixture import add
@@ -93,6 +100,15 @@ def test_a_secret_is_recognised_by_what_config_says_of_it() -> None:
                 hidden += 1
     assert hidden
     assert "not set" in repr(settings_sections(loader.load(None, {})))
+
+
+def test_the_addresses_to_which_messages_go_are_secret() -> None:
+    """Their paths are passwords: who knows that of ntfy reads links that decide on comments."""
+    kinds = {URL.description, SECRET_URLS.description}
+    metas = {each.name: each.type.__metadata__[0] for each in msgspec.structs.fields(HooksSettings)}
+    sent_to = {name: meta for name, meta in metas.items() if meta.description in kinds}
+    assert {*sent_to} == {"webhooks", "ntfy", "slack", "discord"}
+    assert all(meta.extra and meta.extra["secret"] for meta in sent_to.values())
 
 
 def test_what_waits_to_be_sent_is_told(service: Served) -> None:
