@@ -12,7 +12,6 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from typing import Any
 
 import msgspec
@@ -64,7 +63,7 @@ def bound(operation: Operation[Any], handler: Callable[..., HandlerResult]) -> H
     An invalid query is refused, also where the handler takes none, unless the operation ignores it.
     An answer is cached only if the operation is, and if each parameter has an effect.
     """
-    takes = signature(handler).parameters
+    takes = handler.__annotations__
     names = [name for name in ("request", "query") if name in takes]
     reads = "query" in takes or not operation.ignores_unknown
 
@@ -111,15 +110,14 @@ def target_rules(routes: Iterable[Route]) -> bytes:
     ]
     rules.sort(key=lambda rule: (rule[0].endswith("*"), -len(rule[0])))  # as the Router finds them
     kept: list[tuple[str, str, str]] = []
+    wide: list[tuple[str, str]] = []
     for path, method, rule in reversed(rules):
-        if rule != "without" or any(_is_below(path, method, other) for other in kept):
+        is_below = any(method == other and path.startswith(start) for other, start in wide)
+        if rule != "without" or is_below:
             kept.append((path, method, rule))
+            if path.endswith("*"):
+                wide.append((method, path[:-1]))
     return "".join(f"{method} {path} {rule}\n" for path, method, rule in reversed(kept)).encode()
-
-
-def _is_below(path: str, method: str, rule: tuple[str, str, str]) -> bool:
-    """Return whether a rule that ends with "*" matches a path too."""
-    return rule[1] == method and rule[0].endswith("*") and path.startswith(rule[0][:-1])
 
 
 def _allow(methods: Iterable[str]) -> str:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from nacl.pwhash import argon2id
 
+from commentsvc.auth import passwords
 from commentsvc.db.postgresql import connection as driver
 from tests.postgresql_server import KeptConnection, Server
 from tests.unit import database_fixture, postgresql
@@ -34,6 +36,15 @@ def usual_priority() -> Iterator[None]:
     """Keep the priority of this process, which a command of a test would lower for good."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "nice", lambda _step: 0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_passwords() -> Iterator[None]:
+    """Take a moment for a new password and each sign-in; `auth.test_passwords` takes all of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "PASSES", argon2id.OPSLIMIT_MIN)
+        patch.setattr(passwords, "MEMORY", argon2id.MEMLIMIT_MIN)
         yield
 
 

@@ -5,6 +5,15 @@ import pytest
 from commentsvc.auth import passwords
 from commentsvc.auth.passwords import LONGEST, NOBODY, SHORTEST, PasswordRefused
 
+PASSES, MEMORY = passwords.PASSES, passwords.MEMORY
+
+
+@pytest.fixture(autouse=True)
+def the_real_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hash as a service does."""
+    monkeypatch.setattr(passwords, "PASSES", PASSES)
+    monkeypatch.setattr(passwords, "MEMORY", MEMORY)
+
 
 def test_a_password_fits_its_hash_and_no_other_does() -> None:
     stored = passwords.hash_password("correct horse battery")
