@@ -305,6 +305,7 @@ def form_of(page: str) -> tuple[str, dict[str, str]]:
     return unescape(action[1]), fields
 
 
+@pytest.mark.sqlite_only("the next test has each end with both")
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
 @pytest.mark.parametrize("page", WRITTEN)
 def test_no_text_is_lost_whatever_ended(
@@ -367,6 +368,7 @@ def test_a_text_is_shown_again_where_the_database_fails(
         assert (action, fields["message"]) == ("edit", TYPED)
 
 
+@pytest.mark.sqlite_only("it is about a page")
 @pytest.mark.parametrize(
     ("page", "wrong"),
     [

@@ -168,6 +168,7 @@ def test_a_batch_is_bounded(service: Served) -> None:
     assert len(data(most)["counts"]) == len(most.tags) == 100
 
 
+@pytest.mark.sqlite_only("it asks no database")
 @pytest.mark.parametrize(
     ("target", "named"),
     [

@@ -61,6 +61,7 @@ def test_an_answer_is_read_from_the_standard_input(
     assert run("answer", 7, given=" \n").exit_code == 2
 
 
+@pytest.mark.sqlite_only("it asks no database")
 @pytest.mark.parametrize("verb", ["approve", "spam", "delete"])
 @pytest.mark.parametrize("words", [[], ["1", "--all"], ["0"], ["x"], ["-1"], [2**63]])
 def test_a_decision_wants_ids_or_all(run: Run, verb: str, words: list[object]) -> None:

@@ -222,6 +222,7 @@ LIMITS: dict[
 }
 
 
+@pytest.mark.sqlite_only("it is about lengths")
 @pytest.mark.parametrize("path", LONG_PATHS)
 @pytest.mark.parametrize("words", ["a nasty comment", "😀" * 700 + "x" * 50, "`x" * 350], ids=len)
 @pytest.mark.parametrize("public_url", [PUBLIC, f"https://{'c' * 60}.example/{'d' * 150}"], ids=len)

@@ -547,6 +547,7 @@ def test_replies_of_accounts_that_their_server_hides_are_left_out(
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 
 
+@pytest.mark.sqlite_only("it is about the pages of others")
 @pytest.mark.parametrize(
     ("note", "actor", "text"),
     [

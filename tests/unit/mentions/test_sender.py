@@ -80,6 +80,7 @@ END = "/test/endpoint"
 ERROR = "/test/endpoint/error"
 
 
+@pytest.mark.sqlite_only("it is about the pages of others")
 @pytest.mark.parametrize(
     ("links", "html", "endpoint"),
     [

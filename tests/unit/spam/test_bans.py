@@ -79,6 +79,7 @@ def test_what_is_banned_is_found_and_nothing_else(
     assert found(database, "A casinos https://notbad.example/ Evelyn", network=(b"x",)) == []
 
 
+@pytest.mark.sqlite_only("nothing is stored")
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
