@@ -10,7 +10,10 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
+import feedparser
 import pytest
 
 from commentsvc.cli import alias_import
@@ -498,6 +501,73 @@ def test_counts_of_data_files_are_in_the_language_of_the_blog(site: Site, export
     page = site.build(wiring=wiring, more='data = "talk"\n')["posts/one/index.html"]
     assert ">4 komentarze</h2>" in page
     assert re.search(r">18 lis 2026</time>", page)
+
+
+RSS_FEED = """{{ printf "<?xml version=%q?>" "1.0" | safeHTML }}
+<rss version="2.0"><channel><title>x</title>{{ range site.RegularPages }}<item>
+<title>{{ .Title }}</title>
+{{ partial "comments-feed.html" . }}
+</item>{{ end }}</channel></rss>
+"""
+ATOM_FEED = """{{ printf "<?xml version=%q?>" "1.0" | safeHTML }}
+<feed xmlns="http://www.w3.org/2005/Atom"><id>x</id>{{ range site.RegularPages }}<entry>
+<title>{{ .Title }}</title>
+{{ partial "comments-feed.html" (dict "Page" . "format" "atom") }}
+</entry>{{ end }}</feed>
+"""
+
+
+def feed(site: Site, template: str, host: str = HOST, more: str = "") -> Any:
+    """Return the feed that a blog builds by a template, as a feed reader reads it."""
+    site.write("layouts/index.rss.xml", template)
+    site.build(host, more=more)
+    path = site.folder / "hugo.toml"
+    settings = path.read_text().replace('"RSS", ', "").replace('["html", "commentsvc"]', '["rss"]')
+    path.write_text(settings)
+    text = site.built()["index.xml"]
+    ElementTree.fromstring(text)
+    parsed = feedparser.parse(text)
+    assert not parsed.bozo, parsed.bozo_exception
+    return parsed
+
+
+def test_a_feed_says_how_many_comments_an_entry_has_and_where(site: Site, exported: Path) -> None:
+    """By the Slash and CommentAPI modules in RSS, and by RFC 4685 in Atom."""
+    shutil.copytree(exported, site.folder / "data/talk")
+    site.post("one")
+    site.post("none")
+    site.post("silent", "comments: false")
+    entries = {each.title: each for each in feed(site, RSS_FEED, more='data = "talk"\n').entries}
+    one = entries["one"]
+    query = "url=%2Fnotes%2Fposts%2Fone%2F"
+    assert one.comments == f"{HERE}#comments"
+    assert one.wfw_commentrss == f"{HOST}/feed.rss?{query}"
+    assert one.slash_comments == "4"
+    assert "slash_comments" not in entries["none"], "the files do not know the page"
+    assert not {"comments", "wfw_commentrss"} & {*entries["silent"]}
+    more = 'data = "talk"\nsite = "blog"\n'
+    entries = {each.title: each for each in feed(site, ATOM_FEED, more=more).entries}
+    html, atom = entries["one"].links
+    assert (html.rel, html.type, html.href) == ("replies", "text/html", f"{HERE}#comments")
+    assert (atom.rel, atom.type) == ("replies", "application/atom+xml")
+    assert atom.href == f"{HOST}/feed.atom?site=blog&{query}"
+    assert (atom["thr:count"], entries["one"]["thr_total"]) == ("4", "4")
+    assert [link.get("thr:count") for link in entries["none"].links] == [None, None]
+    assert not entries["silent"].get("links")
+
+
+def test_a_feed_has_the_counts_of_the_service(site: Site, tmp_path: Path) -> None:
+    listen = f"127.0.0.1:{free_ports()[0]}"
+    site.post("one")
+    site.post("none")
+    with serving(tmp_path / "data", {"COMMENTSVC_MODERATION_POLICY": "none"}, listen) as service:
+        service.submit("/notes/posts/one/", "Hello")
+        entries = feed(site, RSS_FEED, service.address, "build = true\n").entries
+        assert {each.title: each.slash_comments for each in entries} == {"one": "1", "none": "0"}
+    shutil.rmtree(site.folder / "cache", ignore_errors=True)
+    entries = feed(site, RSS_FEED, "http://127.0.0.1:1", "build = true\n").entries
+    assert [each.comments for each in entries]
+    assert not any("slash_comments" in each for each in entries)
 
 
 def test_a_service_that_is_away_breaks_no_build(site: Site) -> None:
