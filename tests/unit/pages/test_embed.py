@@ -299,7 +299,7 @@ def test_a_mistake_brings_the_form_back_as_it_was_filled(service: Served) -> Non
     assert "a &lt;/textarea&gt;</textarea>" in html
     assert outline.values()["email"] == 'x"y'
     assert outline.values()["parent"] == "7"
-    assert len(re.findall('<strong class="commentsvc-error" ', html)) == 2
+    assert len(re.findall('<span class="commentsvc-error" ', html)) == 2
     assert "zzz: There is no such field." in html
     assert 'action="thread?site=notes"' in html
     assert service.stored() == []
@@ -322,7 +322,7 @@ def test_every_refusal_is_a_page(
     headers = {"content_type": "application/x-www-form-urlencoded"} | headers
     answer = service.ask("POST", "/embed/thread", body.encode(), **headers)
     assert (answer.status, dict(answer.headers)["Cache-Control"]) == (status, "no-store")
-    assert '<p class="commentsvc-error" role="alert">' in answer.body.decode()
+    assert '<p class="commentsvc-error" role="alert"' in answer.body.decode()
     Outline(answer.body)
     assert service.stored() == []
 
@@ -421,8 +421,9 @@ def test_a_form_is_answered_in_its_language(service: Served) -> None:
     assert "Votre commentaire est publié." in good.body.decode()
     bad = service.form("/embed/thread?lang=fr", "url=/p/&author=&message=Hi").body.decode()
     assert '<h1 class="commentsvc-heading">Réessayer</h1>' in bad
-    fault = '<strong class="commentsvc-error" id="commentsvc-author-fault">'
-    assert f"{fault}Veuillez indiquer un nom.</strong>" in bad
+    fault = '<span class="commentsvc-error" id="commentsvc-author-fault">'
+    assert f"{fault}Veuillez indiquer un nom.</span>" in bad
+    assert '<a href="#commentsvc-author">Veuillez indiquer un nom.</a></p>' in bad
     assert 'aria-invalid="true" aria-describedby="commentsvc-author-fault">' in bad
     assert "Please" not in bad
     odd = service.form("/embed/thread?lang=fr", "url=/p/&author=&message=Hi&key=1").body.decode()

@@ -75,6 +75,19 @@ def test_each_page_for_readers_names_the_blog_and_leads_back(tmp_path: Path) -> 
             assert escape(TITLE) in html, name
 
 
+def test_a_page_names_no_fields_of_the_api_and_asks_to_try_again_only_where_one_can(
+    tmp_path: Path,
+) -> None:
+    with visited(tmp_path) as visit:
+        for name, html in shown(visit, PAGES):
+            assert "Please look at" not in html, name
+            if "Try again</h1>" in html:
+                assert "<textarea" in html, name
+            for field in re.findall(r'role="alert"[^>]*><a href="#([^"]+)"', html):
+                assert f' id="{field}"' in html, name
+        assert b"This did not work</h1>" in visit.get("/comment/9").body
+
+
 def test_what_a_reader_asks_for_on_a_page_names_its_blog_alone(tmp_path: Path) -> None:
     with visited(tmp_path) as visit:
         page = visit.get(f"/embed/thread?{THREAD}").body.decode()
