@@ -38,7 +38,6 @@ class AdminPages:
         figures: Figures,
         conditions: Callable[[], list[Condition]],
     ) -> None:
-        """Take what the dashboard shows."""
         context = AdminContext.of(service)
         self._access = context.access
         sign_in = SignIn(context)

@@ -47,7 +47,6 @@ class Akismet:
     def __init__(
         self, settings: Settings, database: Database, clock: Clock, url: str = URL
     ) -> None:
-        """Take the settings, the database, the clock, and the address of Akismet."""
         self._key = settings.spam.akismet_key
         self._client = SettingsClient(settings.hooks.allowed_networks)
         self._blogs = origins(settings.sites)

@@ -59,7 +59,6 @@ class Classifier:
     """A channel that asks the classifier, and acts on the answer."""
 
     def __init__(self, settings: Settings, database: Database, clock: Clock) -> None:
-        """Take the settings, the database with the comments, and the clock."""
         self._form = webhook(settings.spam.classifier_url, settings.hooks.secret)
         self._deadline = settings.spam.classifier_seconds
         self._client = SettingsClient(settings.hooks.allowed_networks)

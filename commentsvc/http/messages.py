@@ -356,7 +356,6 @@ class CorsPolicy:
     """Which web pages may write: those at the site's origins, and our own."""
 
     def __init__(self, sites: Sequence[Site]) -> None:
-        """Take the settings' sites."""
         self._of_site = {site.name: frozenset(map(origin, site.origins)) - {""} for site in sites}
         self._of_any = frozenset().union(*self._of_site.values())
         self._refused: set[str] = set()

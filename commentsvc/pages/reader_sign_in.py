@@ -107,7 +107,6 @@ class SignInPages:
     """The handlers of these pages; they answer 404 for a site without a method to sign in."""
 
     def __init__(self, service: ServiceContext, names: ProtectedNames) -> None:
-        """Take the service, and the protected names of moderators."""
         settings = service.settings
         self._sites = {site.name: site for site in settings.sites}
         self._known_sites = service.sites

@@ -33,7 +33,6 @@ class SpamChecker:
     """The checks that the settings turn on."""
 
     def __init__(self, settings: Settings, keys: Sequence[bytes]) -> None:
-        """Take the settings and the secret keys."""
         wanted = settings.spam
         self._spam_from = wanted.spam_score
         self._asks_classifier = bool(wanted.classifier_url)

@@ -65,7 +65,6 @@ class PendingLimit:
     """Limits pending comments as the settings say; without a rate limit there is no limit."""
 
     def __init__(self, settings: SpamSettings, database: Database) -> None:
-        """Take the settings, and the database with the comments."""
         limited = settings.rate_limit != "off"
         self._networks = NetworkLimiter(settings.pending_limit if limited else "off")
         self._most = SITE_PENDING if limited else 0

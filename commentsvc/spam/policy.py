@@ -68,7 +68,6 @@ class SpamPolicy:
         names: ProtectedNames,
         hashes: NetworkHashes,
     ) -> None:
-        """Take the settings, and the sources of comments, bans, protected names and hashes."""
         usual = settings.moderation.policy
         self._policies = {site.name: site.policy or usual for site in settings.sites}
         self._with_readers = {site.name for site in settings.sites if site.sign_in}
