@@ -650,3 +650,18 @@ def test_labels_errors_and_choices_stand_apart(
     boxes = [it.bounding_box() for it in page.locator("#commentsvc-1 [name=reason]").all()]
     tops = [box["y"] for box in boxes if box]
     assert all(after - before >= 27 for before, after in pairwise(tops)), tops
+
+
+def test_faults_are_seen_where_colours_are_forced(
+    page: Page, form: Locator, answers: Answers
+) -> None:
+    page.emulate_media(forced_colors="active")
+    fill(form)
+    answers.refuse("POST", 400, {"message": "No.", "email": "No."})
+    send(form)
+    expect(form.locator(".commentsvc-error", has_text="No.").first).to_have_css(
+        "font-weight", "600"
+    )
+    expect(form.get_by_label("Email (optional)")).to_have_css("border-top-width", "3px")
+    expect(form.get_by_label("Name")).to_have_css("border-top-width", "1px")
+    expect(form.locator(".commentsvc-editor")).to_have_css("border-top-width", "3px")
