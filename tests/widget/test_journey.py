@@ -77,6 +77,7 @@ def test_a_comment_waits_is_approved_and_raises_the_count(
     expect(counts.filter(has_text="No comments")).to_have_count(9)
 
 
+@pytest.mark.sqlite_only("the journey above has both")
 def test_without_moderation_a_comment_and_its_reply_are_shown_at_once(
     start: Callable[..., Service], tab: Page
 ) -> None:
@@ -169,6 +170,7 @@ def test_an_open_page_hears_of_what_is_approved_meanwhile(
     expect(tab.get_by_role("heading", name="1 comment")).to_be_visible()
 
 
+@pytest.mark.sqlite_only("the journey above has both")
 def test_the_owner_answers_from_the_phone_and_an_open_page_shows_the_badge(
     start: Callable[..., Service], tab: Page, chromium: Browser
 ) -> None:
@@ -223,6 +225,7 @@ def test_votes_changes_and_deletions_reach_the_service(
     assert service.count(POST) == 0
 
 
+@pytest.mark.sqlite_only("tests/unit/pages sends these forms to both")
 def test_a_reader_without_scripts_does_all_the_same(
     start: Callable[..., Service], chromium: Browser, foreign_blog: Blog
 ) -> None:
