@@ -508,9 +508,12 @@ LINKING = f'<a href="{TARGET}">x</a>'
         "<body a=b>" * 104_857,
         "<html c=d>x" * 95_325,
         "x<p>" * 262_144,
+        "<a " + " ".join(map("a{}".format, range(39_000))) + ">",
+        "<a " + " ".join(map("a{}".format, range(19_900))) + ">",
     ],
-    ids=["deep", "formatting", "people", "entries", "feeds", "bodies", "roots", "paragraphs"],
-)
+    ids=["deep", "formatting", "people", "entries", "feeds", "bodies", "roots", "paragraphs",
+         "many attributes", "attributes"],
+)  # fmt: skip
 def test_no_page_takes_more_than_100_ms_to_read(body: str) -> None:
     """Classic microformats were copied for each rule and element: minutes for some kilobytes."""
 
