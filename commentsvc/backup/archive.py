@@ -304,8 +304,8 @@ def _damage_of(source: Path) -> Iterator[None]:
     """Say of a fault that SQLite finds that it is in `source`, not in the database."""
     try:
         yield
-    except DatabaseUnusable as error:
-        if isinstance(error.__cause__, sqlite3.Error):
+    except (DatabaseUnusable, UnicodeDecodeError) as error:  # the latter for a damaged schema
+        if isinstance(error, UnicodeDecodeError) or isinstance(error.__cause__, sqlite3.Error):
             text = f"{source} is damaged, so nothing was changed. Restore another backup."
             raise DatabaseUnusable(text) from error
         raise

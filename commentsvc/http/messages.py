@@ -405,10 +405,18 @@ class CorsPolicy:
         known = sent[:200]
         if known not in self._refused and len(self._refused) < REFUSED_ORIGINS:
             self._refused.add(known)
-            _log.warning(
-                "A page at %s may not write comments. To allow it, add %s to `origins`"
-                ' of the [[site]] named "%s".',
-                ascii(known),
-                ascii(origin(sent)[:200]),
-                site,
-            )
+            if allowed := origin(sent):
+                _log.warning(
+                    "A page at %s may not write comments. To allow it, add %s to `origins`"
+                    ' of the [[site]] named "%s".',
+                    ascii(known),
+                    ascii(allowed[:200]),
+                    site,
+                )
+            else:
+                _log.warning(
+                    "A page at %s may not write comments: a file or a sandboxed frame has no"
+                    ' address. Open the blog at one of the `origins` of the [[site]] named "%s".',
+                    ascii(known),
+                    site,
+                )

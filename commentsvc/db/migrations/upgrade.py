@@ -239,7 +239,7 @@ def check(path: Path, *, may_be_moved: bool = False) -> bool:
         if damage := _damage(connection):
             raise DatabaseUnusable(f"{path} is damaged ({damage}): restore it from a backup")
         return applied != set(STEPS)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for a damaged schema
         known = fault(error)
         if isinstance(known, DatabaseBusy):
             raise known from error

@@ -273,6 +273,14 @@ def test_nothing_is_restored_while_a_server_runs(kept: Kept) -> None:
         refused(kept, DatabaseBusy, "in use by another commentsvc .*: stop it, then restore")
 
 
+def test_a_backup_whose_schema_has_a_damaged_letter_is_refused(kept: Kept) -> None:
+    """Python cannot even decode what SQLite says of it."""
+    whole = kept.file.read_bytes()
+    at = whole.index(b"CREATE TABLE") + 3
+    kept.file.write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
+    refused(kept, DatabaseUnusable, "is damaged")
+
+
 def test_a_damaged_backup_is_refused(kept: Kept) -> None:
     damage(kept.file)
     text = f"{kept.file} is damaged, so nothing was changed. Restore another backup"

@@ -268,6 +268,17 @@ def test_a_foreign_page_is_logged_once_with_what_would_allow_it(
     assert len(caplog.messages) == 100
 
 
+@pytest.mark.parametrize("sent", ["null", "file://", "x"])
+def test_nobody_is_told_to_allow_a_page_without_an_address(
+    caplog: pytest.LogCaptureFixture, sent: str
+) -> None:
+    with caplog.at_level(logging.WARNING), pytest.raises(HttpError):
+        CorsPolicy([BLOG]).check(request(origin=sent), "blog")
+    [said] = caplog.messages
+    assert "Open the blog at one of the `origins`" in said
+    assert "add '" not in said
+
+
 def preflight(sent: str, method: str) -> dict[str, str]:
     asked = request("OPTIONS", origin=sent, access_control_request_method=method)
     return dict(CorsPolicy([BLOG, NOTES]).preflight(asked, "GET, POST"))
