@@ -63,7 +63,7 @@ FOR_MODERATORS: Final = (
     "commentsvc/templates/admin/",
 )
 # Parts of the texts that are loaded only when they are used; most are sections of widget.json.
-PARTS: Final = ("tools", "form", "reactions", "views", "fresh", "images")
+PARTS: Final = ("tools", "form", "reactions", "views", "fresh", "since", "images")
 # The keys of the section "widget" that only forms and errors need, as those of "form".
 FORM: Final = {
     *("413", "429", "500", "approved", "author", "cancel", "change", "commentingAs", "email"),
@@ -73,8 +73,9 @@ FORM: Final = {
 # The number of comments: in the widget, in the service and in Hugo. Zero has a text of its own.
 COUNT: Final = "widget.count"
 NONE: Final = "widget.none"
-# The parts that are a number, with its plural forms: how often a page was viewed, new comments.
-NUMBERS: Final = {"views", "fresh"}
+# The parts that are a number, with its plural forms: how often a page was viewed, new comments, and
+# those since the last visit.
+NUMBERS: Final = {"views", "fresh", "since"}
 # The digits of languages that have others than 0 to 9 (CLDR; Babel's versions differ on Arabic).
 DIGITS: Final = {"bn": "০১২৩৪৫৬৭৮৯", "fa": "۰۱۲۳۴۵۶۷۸۹"}
 # How long ago a comment was written is told in the largest of these, by its minutes.

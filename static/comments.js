@@ -337,7 +337,7 @@ export class Thread {
     const bodies = this.#element.querySelectorAll(".commentsvc-body");
     const cut = [...bodies].filter((body) => body.scrollHeight > body.clientHeight + 9);
     const { likes, reposts } = this.page;
-    if (likes || reposts || cut[0] || storage.get("moderator") || document.querySelector("base, .commentsvc-owner")) {
+    if (likes || reposts || cut[0] || storage.get("extras") || document.querySelector("base, .commentsvc-owner")) {
       const uncut = () => cut.forEach((body) => (body.style.maxHeight = "none"));
       import("./thread/extras.js").then(({ showExtras }) => showExtras(this, cut), uncut);
     }

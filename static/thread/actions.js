@@ -12,6 +12,7 @@ const MODULES = {
   delete: () => import("./deletion.js").catch(again("thread/deletion")),
   edit: replying,
   menu,
+  mute: () => import("./muting.js").catch(again("thread/muting")),
   reply: replying,
   report: menu,
   share: menu,

@@ -11,6 +11,7 @@ export function showExtras(thread, cut) {
   const { likes, reposts } = thread.page;
   if (likes || reposts) import("./likes.js").then(({ showLikes }) => showLikes(thread));
   if (storage.get("moderator")) import("./moderate.js").then(({ addLinks }) => addLinks(thread));
+  if (storage.get("muted")) import("./muting.js").then(({ foldMuted }) => foldMuted(thread));
   if (cut.length) import("./folding.js").then(({ foldLong }) => foldLong(thread, cut));
   if (thread.host.querySelector(".commentsvc-owner")) {
     import("./accent.js").then(({ followLinks }) => followLinks(thread.host));

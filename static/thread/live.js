@@ -73,5 +73,6 @@ export function follow(thread, signal) {
   });
   listen();
   tellMoments(thread);
+  import("./visits.js").then(({ markNew }) => markNew(thread), () => {});
   import("./accent.js").then(({ followLinks }) => followLinks(thread.host), () => {});
 }

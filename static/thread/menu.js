@@ -8,6 +8,7 @@ const ICONS = {
   copy: "M6.5 9.5l3-3M7 5l1.8-1.8a2.8 2.8 0 0 1 4 4L11 9M5 7 3.2 8.8a2.8 2.8 0 0 0 4 4L9 11",
   report: "M4 14V2.5h7.5l-2 3 2 3H4",
   share: "M8 10V2.5M5 5l3-3 3 3M4.5 7.5H3v6h10v-6h-1.5",
+  mute: "M3 6.5h2L8.5 4v8L5 9.5H3zM10.5 6.5l3 3m0-3l-3 3",
 };
 
 /** Show or hide the menu. */
@@ -16,7 +17,7 @@ export async function menu(thread, button, { own }) {
   button.ariaExpanded = String(!shown);
   if (shown) return shown.remove();
   const messages = await loadMessages(thread.host, "-tools");
-  const isOffered = { copy: true, report: !own, share: Boolean(navigator.share) };
+  const isOffered = { copy: true, mute: !own, report: !own, share: Boolean(navigator.share) };
   const names = Object.keys(ICONS).filter((name) => isOffered[name]);
   const buttons = names.map((name) => actionButton(name, ICONS[name], messages[name], {}, messages[name]));
   const list = h("div.menu", {}, ...buttons);

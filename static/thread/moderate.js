@@ -5,6 +5,7 @@ import { base, h, loadMessages, storage } from "../common.js";
 /** Show the links in this browser from now on; remove that request from `thread.target`. */
 export function begin(thread) {
   storage.set("moderator", true);
+  storage.set("extras", true);
   thread.target = thread.target.split("?")[0];
   history.replaceState(null, "", location.href.split("#")[0] + "#" + thread.target);
   addLinks(thread);

@@ -342,7 +342,8 @@ def test_links_to_the_same_page_work_with_any_base_address(
         comment(2, "Two.", parent=1, author="Ida"),
         comment(3, "Three.", parent=2),
     ]
-    page.add_init_script("localStorage.setItem('commentsvc:moderator', true)")
+    for name in ("moderator", "extras"):
+        page.add_init_script(f"localStorage.setItem('commentsvc:{name}', true)")
     open_thread("#commentsvc-2?moderate", more=f'<base href="{base}">', depth="1")
     here = page.url.partition("#")[0]
     thread = page.locator("section.commentsvc-thread")
