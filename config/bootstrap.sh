@@ -174,6 +174,7 @@ missing_engine() {
     # Debian 13 keeps the engine, its client and what builds images in packages of their own.
     { [ -x /usr/sbin/dockerd ] || [ -x /usr/bin/dockerd ]; } && command -v docker >/dev/null ||
         echo docker.io docker-cli docker-buildx
+    command -v docker-compose >/dev/null || docker compose version >/dev/null 2>&1 || echo docker-compose
     [ -x /usr/sbin/debootstrap ] || echo debootstrap
 }
 

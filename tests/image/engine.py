@@ -31,6 +31,7 @@ class Engine:
     """Docker at the address `host`, "" for the default one."""
 
     def __init__(self, host: str = "") -> None:
+        self.host = host or os.environ.get("DOCKER_HOST", "")
         program = str(CLIENT) if CLIENT.exists() else "docker"
         self._words = [program, *(["--host", host] if host else [])]
 

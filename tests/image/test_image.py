@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import signal
 import ssl
 import subprocess
@@ -227,35 +226,6 @@ def test_new_volumes_for_data_and_socket_are_its_own(box: Box, image: str) -> No
     volumes = ("--volume=/data", "--volume=/run/commentsvc")
     box.engine.do("run", "--detach", "--name", "first", *SHUT_IN, *volumes, listen, image)
     box.wait("first")
-
-
-def test_a_backup_leaves_a_container_and_is_restored_by_the_manuals_lines(
-    box: Box, image: str, tmp_path: Path
-) -> None:
-    """Compose adds the options of the service `comments`; here the test does."""
-    service = (*SHUT_IN, *OPEN, f"--volume={box.data}:/data")
-    page = (ROOT / "docs/operating.md").read_text().partition("### Containers\n")[2]
-    page = page.partition("\n### ")[0].replace("$PWD", str(tmp_path))
-    lines = re.findall(r"(?m)^(?:docker compose -f config/compose.yml|chown) .*", page)
-    box.start(image, "comments")
-    assert box.ask("POST", "/api/comments", COMMENT)[0] == 201
-    for line in lines:
-        words = shlex.split(line.removeprefix("docker compose -f config/compose.yml "), True)
-        match words:
-            case ["chown", *_]:
-                subprocess.run(words, cwd=tmp_path, check=True)
-            case ["cp", source, target]:
-                box.engine.do("cp", source, tmp_path / target)
-                assert box.ask("POST", "/api/comments", COMMENT.replace("Of old", "New"))[0] == 201
-            case ["run", *options, "comments", verb, file]:
-                said = box.engine.do("run", *options, *service, image, verb, file)
-                assert "restored 1 comment" in said
-            case ["up", "-d"]:
-                box.engine.do("start", "comments")
-            case _:
-                box.engine.do(*words)
-    box.wait("comments")
-    assert json.loads(box.ask("GET", "/api/comments/count?url=/post/")[1]) == {"count": 1}
 
 
 def test_a_stop_answers_what_was_read(box: Box, image: str) -> None:
