@@ -296,7 +296,8 @@ class _ActivityClient:
 
 def _is_public(found: Json) -> bool:
     """Return whether an object is for everybody; one that does not say for whom is."""
-    audience = [each for name in ("to", "cc") for each in _list(found.get(name))]
+    fields = ("to", "cc", "bto", "bcc", "audience")
+    audience = [each for name in fields for each in _list(found.get(name))]
     return not audience or any(each in _PUBLIC for each in audience)
 
 

@@ -554,6 +554,8 @@ PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
         ({"content": "<p>Lemmy</p>", "to": [PUBLIC], "mediaType": "text/html"}, {}, "Lemmy"),
         ({"content": "Pleroma", "to": ["https://a.example/"], "cc": "as:Public"}, {}, "Pleroma"),
         ({"content": "to friends", "to": ["https://a.example/f"], "cc": []}, {}, ""),
+        ({"content": "hidden", "bto": ["https://a.example/ann"]}, {}, ""),
+        ({"content": "group", "audience": "https://a.example/group"}, {}, ""),
         ({"content": "to Ann", "type": "ChatMessage", "to": "https://a.example/ann"}, {}, ""),
         ({"content": "a *b*", "mediaType": "text/markdown"}, {}, "a *b*"),
         ({"content": "a *b* <c>", "mediaType": "text/plain"}, {}, "a \\*b\\* \\<c>"),
