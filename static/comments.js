@@ -209,11 +209,10 @@ export class Thread {
     return name + "?" + new URLSearchParams({ url: this.url, ...more });
   }
 
-  async #begin() {
+  #begin() {
     this.#observer.disconnect();
     if (!this.host.load) return this.load().catch(() => this.host.classList.add("commentsvc-failed"));
-    this.messages = await loadMessages(this.host);
-    this.offer("show");
+    import("./thread/click.js").then(({ offer }) => offer(this));
   }
 
   offer(text, after) {
@@ -232,9 +231,9 @@ export class Thread {
     const built = host.querySelector("section[dir]");
     const prerendered = built && (await import("./thread/prerendered.js").catch(() => null));
     const answer = prerendered?.fetchChanges(built, path, sort) ?? get(path);
-    const needed = [answer, storage.get("own-comments") && this.loadOwn()];
-    let isLoaded = false;
-    const loaded = Promise.allSettled(needed).then(() => (isLoaded = true));
+    const own = storage.get("own-comments") && this.loadOwn();
+    let isLoaded;
+    const loaded = Promise.allSettled([answer, own]).then(() => (isLoaded = true));
     this.messages = await loadMessages(host);
     this.#loading.replaceChildren(h("article", {}, h("span.avatar"), h("p.hint", {}, this.messages.loading)));
     await stylesheet;

@@ -59,7 +59,7 @@ export class CommentCount extends HTMLElement {
   }
 
   show({ counts }) {
-    const count = counts[this.url];
+    const count = (this.count = counts[this.url]);
     if (count === null) return;
     if (this.matches(":lang(en)")) this.text = (count || "No") + " comment" + (count == 1 ? "" : "s");
     else import("./counts.js").then(({ showCount }) => showCount(this, count));

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.widget.browser import NOW, RICH, SERVICE, Answers, comment, fill, open_form, send
+from tests.widget.browser import NOW, POST, RICH, SERVICE, Answers, comment, fill, open_form, send
 
 OpenThread = Callable[..., Page]
 
@@ -121,6 +121,48 @@ def test_a_thread_that_loads_on_a_click_asks_for_nothing_before(
     assert targets(answers) == []
     show.click()
     expect(page.locator("#commentsvc-1")).to_be_focused()
+
+
+COUNT = (
+    f'<script type="module" src="{SERVICE}/static/count.js"></script>'
+    f'<p><comment-count url="{POST}">Comments</comment-count></p>'
+)
+
+
+@pytest.mark.parametrize(
+    ("lang", "number", "text"),
+    [
+        ("en", 12, "Show comments (12)"),
+        ("de", 1, "Kommentare anzeigen (1)"),
+        ("bn", 12, "(১২)"),
+        ("en", 0, "Show comments"),
+    ],
+)
+def test_a_button_says_how_many_comments_it_shows_where_the_page_counts_them(
+    open_thread: OpenThread, answers: Answers, lang: str, number: int, text: str
+) -> None:
+    """By the request of the count, whichever comes first, and the page does not move."""
+    answers.comments = [comment(n, "Yes.") for n in range(1, number + 1)]
+    page = open_thread(load="click", lang=lang, more=COUNT)
+    show = page.locator("comment-thread .commentsvc-button")
+    expect(show).to_contain_text(text)
+    if not number:
+        page.wait_for_load_state("networkidle")
+        expect(show).to_have_text(text)
+    assert [each for each in targets(answers) if "counts" not in each] == []
+    assert len([each for _, each in answers.requests if "/api/comments/counts" in each]) == 1
+    height = page.locator("comment-thread").bounding_box()
+    page.evaluate(
+        "(url) => document.querySelector('comment-count').show({ counts: { [url]: 3456 } })", POST
+    )
+    digits = "৩" if lang == "bn" else "3"
+    expect(show).to_contain_text(f"({digits}")
+    assert page.locator("comment-thread").bounding_box() == height
+    show.click()
+    if number:
+        expect(page.locator("#commentsvc-1")).to_be_focused()
+    else:
+        expect(page.locator("comment-thread section")).to_be_visible()
 
 
 def test_a_link_to_a_comment_finds_it_in_a_later_part_and_marks_it(
