@@ -187,6 +187,17 @@ def moderation(page: Page, scheme: str) -> None:
     save(page, f"moderation-{scheme}")
 
 
+def archived(browser: Browser, data: Path) -> None:
+    """A thread in an archive, which is opened from the disk."""
+    folder = data / "archive"
+    assert command("export", "--data", data, "--archive", folder).code == 0
+    [file] = folder.glob("site-*/posts-wet-wood-*.html")
+    for scheme in SCHEMES:
+        with opened(browser, "", scheme, 760, 620) as page:
+            page.goto(file.as_uri())
+            save(page, f"archive-{scheme}")
+
+
 def plain(
     page: Page, blog: Blog, name: str, content: str, theme: str = "", *, is_whole: bool = False
 ) -> None:
@@ -212,6 +223,7 @@ def main() -> None:
         browser = playwright.chromium.launch(
             executable_path=chromium_program(playwright), args=FLAGS
         )
+        archived(browser, data)
         client = blog / "isso-client"
         client.mkdir()
         for name in ("js/embed.min.js", "css/isso.css"):
