@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
+import peewee
 from peewee import fn
 
 from commentsvc.comments import create
@@ -228,16 +229,14 @@ def separate(
             _("%(url)s is not an alias of another page on %(site)s", url=url, site=merged.site)
         )
     source = ThreadRef(merged.site, url, merged.site_id, row[0])
-    ours = ChangeTable.decision_id == decision_id
-    moving = (CommentTable.thread == merged.thread_id) & CommentTable.id.in_(
-        ChangeTable.select(ChangeTable.comment).where(ours, ChangeTable.field == THREAD)
+    # A decision that moved nothing leaves its id to the next one, and that may be another merging.
+    ours = (
+        (ChangeTable.decision_id == decision_id)
+        & (ChangeTable.field == THREAD)
+        & (ChangeTable.old == url)
     )
-    above = CommentTable.alias()
-    there = above.select(above.id).where(above.thread == source.thread_id)
-    replies = (CommentTable.thread == merged.thread_id) & CommentTable.parent.in_(there)
     tx.change(ThreadTable.update(aliased=None).where(ThreadTable.id == source.thread_id))
-    while tx.change(CommentTable.update(thread=source.thread_id).where(moving)):
-        moving = replies
+    tx.change(_giving_back(ours, merged.thread_id, source.thread_id))
     tx.change(
         ChangeTable.update(undone_at=now, undone_by=who).where(
             ours, ChangeTable.undone_at.is_null()
@@ -248,6 +247,17 @@ def separate(
     )
     [(count,)] = tx.query(approved)
     add_to_counts(tx, {source: count, merged: -count})
+
+
+def _giving_back(ours: peewee.Expression, merged_id: int, source_id: int) -> Select:
+    """Return the query that moves the comments of those changes, and all replies to them."""
+    moved = ChangeTable.select(ChangeTable.comment).where(ours)
+    below = moved.cte("below", recursive=True, columns=("id",))
+    reply = CommentTable.alias()
+    tree = below.union(reply.select(reply.id).join(below, on=reply.parent == below.c.id))
+    ids = tree.select_from(tree.c.id)
+    given = CommentTable.update(thread=source_id)
+    return given.where(CommentTable.thread == merged_id, CommentTable.id.in_(ids))
 
 
 def listing(

@@ -1,5 +1,6 @@
 """Pages that have moved: their comments follow them, and come back."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,11 @@ import pytest
 from commentsvc.backup import integrity
 from commentsvc.comments import queries, site_rows
 from commentsvc.db.database import Database
+from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.model import GONE, MOVED, THERE
 from commentsvc.moderation import changes, moved_pages, threads
 from commentsvc.moderation.moved_pages import BlogAnswer
-from tests.unit.database_fixture import NOW, add, opened
+from tests.unit.database_fixture import NOW, add, opened, plan
 
 
 @pytest.fixture
@@ -122,6 +124,25 @@ def test_comments_at_both_addresses_are_merged_and_separated(
     assert len(texts(database, "/a/")) == len(mine) + 3, "what waited came back, too"
     assert act(database, moved_pages.follow, number) == [number], "and again"
     assert texts(database, "/a/") == texts(database, "/b/")
+
+
+def test_a_page_whose_comments_were_deleted_takes_back_no_others(database: Database) -> None:
+    database.write_now(threads.add_alias, "blog", "/a/", "/empty/")
+    database.write_now(threads.remove_alias, "blog", "/empty/")
+    empty, full = found(database, "/empty/", "/b/"), found(database, "/c/", "/b/")
+    [mine] = texts(database, "/c/")
+    assert act(database, moved_pages.follow, empty, full) == [empty, full]
+    assert act(database, moved_pages.undo, empty) == [empty]
+    assert mine in texts(database, "/b/")
+    assert act(database, moved_pages.undo, full) == [full]
+    assert texts(database, "/c/") == [mine]
+
+
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
+def test_a_merging_is_taken_back_without_reading_all_comments(database: Database) -> None:
+    steps = " / ".join(plan(database, threads._giving_back(ChangeTable.decision_id == 1, 1, 2)))
+    assert "INDEX comment_by_parent (parent_id=?)" in steps
+    assert not re.search(r"SCAN (t2|comment)\b", steps), steps
 
 
 def test_an_answer_about_a_page_that_moved_on_is_not_taken_back(database: Database) -> None:
