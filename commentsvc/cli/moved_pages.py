@@ -26,6 +26,8 @@ from commentsvc.util.suggestions import no_such
 
 PAGES: Final = 1_000  # pages that are asked for by one command
 BETWEEN: Final = 0.2  # seconds between two requests
+# Answers that are stored at once, with two urls of 2,000 characters each: see `control.LINE_LIMIT`.
+SAVED: Final = 25
 
 
 def search(data: Path, settings: Settings, name: str) -> None:
@@ -69,11 +71,18 @@ async def _search(data: Path, web: PoliteClient, sites: Sites, site: Site) -> No
         f" {counted(len(due), 'page')} with comments not among them"
     )
     asking = unlisted.Asking(web, sites, site, urls, now)
+    _save(data, found)
+    found = []
     with progress("asking the blog") as advance:
         async for answer in asking.ask(due, BETWEEN):
             found.append(answer)
             advance(len(found) / len(due))
-    client.write(data, SaveUnlisted(tuple(found)))
+    _save(data, found)
+
+
+def _save(data: Path, answers: Sequence[BlogAnswer]) -> None:
+    for start in range(0, len(answers), SAVED):
+        client.write(data, SaveUnlisted(tuple(answers[start : start + SAVED])))
 
 
 def moved(data: Path, name: str) -> list[UnlistedPage]:

@@ -4,12 +4,17 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.cli import client, main, moved_pages
 from commentsvc.cli.alias_import import Clash
+from commentsvc.comments import page_urls
+from commentsvc.model import MOVED
+from commentsvc.moderation.moved_pages import BlogAnswer
 from commentsvc.moderation.threads import ThreadSummary
+from commentsvc.runtime import control
 from commentsvc.runtime.control_commands import (
     Alias,
     Close,
@@ -18,6 +23,7 @@ from commentsvc.runtime.control_commands import (
     Move,
     Order,
     Reset,
+    SaveUnlisted,
     SetTitle,
 )
 from tests.unit.database_fixture import add, opened
@@ -167,3 +173,15 @@ def test_comments_follow_pages_that_have_moved_once_the_operator_agrees(
         assert "blog:/old/" in run("list").output
         assert run("moved", "--undo").exit_code == 1
         assert 'no site "x"' in run("moved", "--site", "x").stderr
+
+
+def test_what_a_blog_answers_for_many_pages_crosses_the_control_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders: list[SaveUnlisted] = []
+    monkeypatch.setattr(client, "write", lambda _data, order: orders.append(order))
+    url = "/" + "x" * (page_urls.LENGTH - 1)
+    answers = [BlogAnswer(number + 2**62, url, MOVED, url, 2**62) for number in range(101)]
+    moved_pages._save(tmp_path, answers)
+    assert [each for order in orders for each in order.answers] == answers
+    assert max(len(msgspec.json.encode(order)) for order in orders) < control.LINE_LIMIT
