@@ -254,6 +254,7 @@ def test_an_export_into_an_empty_service_is_exported_equally(
     draw = random.Random(seed)
     with opened(first) as database:
         database.write_now(site_rows.sync, SITES)  # a database of PostgreSQL is not copied
+        add(database, url="/")  # a file without comments is refused
         for step in range(length):
             happen(database, draw, NOW + step * HOUR // 7)
     exported = run(first).stdout_bytes
