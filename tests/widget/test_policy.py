@@ -119,3 +119,13 @@ def test_trusted_types_may_be_required(context: BrowserContext, answers: Answers
     fill(form)
     send(form)
     expect(page.locator("#commentsvc-101")).to_be_focused()
+
+
+def test_structured_data_in_a_built_thread_need_no_permission(
+    context: BrowserContext, answers: Answers
+) -> None:
+    page = context.new_page()
+    page.add_init_script(LISTEN)
+    show(page, "en", '<script type="application/ld+json">{"@id": "/"}</script><p>After</p>')
+    expect(page.get_by_text("After")).to_be_visible()
+    assert page.evaluate("violations") == []
