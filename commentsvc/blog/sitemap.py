@@ -1,5 +1,6 @@
 """The pages that a blog lists in its sitemap (https://www.sitemaps.org/protocol.html)."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -10,6 +11,7 @@ from commentsvc.util.threads import FOREIGN, run_in
 
 SITEMAPS: Final = 20  # the most sitemaps of an index that are read
 SIZE: Final = 8_388_608  # bytes of each
+TURN: Final = 500  # entries that are yielded before others get their turn
 
 
 async def listed(client: PoliteClient, address: str) -> AsyncIterator[SitemapEntry]:
@@ -21,7 +23,10 @@ async def listed(client: PoliteClient, address: str) -> AsyncIterator[SitemapEnt
     while waiting:
         url = waiting.pop(0)
         answer = await client.fetch(url, "application/xml", SIZE)
-        for entry in await run_in(FOREIGN, blog_pages.parse, answer.body, url):
+        entries = await run_in(FOREIGN, blog_pages.parse, answer.body, url)
+        for number, entry in enumerate(entries):
+            if number % TURN == 0:
+                await asyncio.sleep(0)
             if not entry.is_sitemap:
                 yield entry
             elif entry.url not in known and len(known) < SITEMAPS:

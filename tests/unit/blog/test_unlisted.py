@@ -4,15 +4,20 @@ import asyncio
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
-from commentsvc.blog import unlisted
+from commentsvc.blog import sitemap, unlisted
 from commentsvc.blog.unlisted import UnlistedPages, forwards
+from commentsvc.imports.sources import blog_pages
+from commentsvc.imports.sources.blog_pages import SitemapEntry
 from commentsvc.model import GONE, MOVED
 from commentsvc.moderation import moved_pages
 from commentsvc.settings.schema import HooksSettings, Settings, Site
+from commentsvc.util.http_client import Fetched
+from commentsvc.util.polite_client import PoliteClient
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import add
 from tests.unit.other_site import OtherSite, Page, other_site
@@ -168,3 +173,32 @@ def test_a_site_may_not_want_it(search: Search, server: OtherSite) -> None:
 )  # fmt: skip
 def test_a_page_that_forwards_names_its_target(html: str, target: str) -> None:
     assert forwards(html) == target
+
+
+def test_a_long_sitemap_lets_others_have_their_turn() -> None:
+    entries = [SitemapEntry(f"https://blog.example/{number}/", False, 0) for number in range(5_000)]
+
+    class Blog:
+        async def fetch(self, *_: object) -> Fetched:
+            return Fetched(200, "application/xml", b"", ())
+
+    async def turns() -> int:
+        seen = 0
+
+        async def other() -> None:
+            nonlocal seen
+            while True:
+                seen += 1
+                await asyncio.sleep(0)
+
+        running = asyncio.create_task(other())
+        found = sitemap.listed(cast("PoliteClient", Blog()), "https://blog.example/sitemap.xml")
+        assert (await anext(found)).url == entries[0].url
+        before = seen
+        assert len([each async for each in found]) == len(entries) - 1
+        running.cancel()
+        return seen - before
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blog_pages, "parse", lambda *_: entries)
+        assert asyncio.run(turns()) >= len(entries) // sitemap.TURN - 1
