@@ -334,6 +334,7 @@ def _put_alias(tx: Transaction, ref: ThreadRef, url: str, vacant: int | None) ->
         tx.change(ThreadTable.insert(row))
     else:
         reactions.move(tx, vacant, ref.thread_id)
-        tx.change(
-            ThreadTable.update(url=url, aliased=ref.thread_id).where(ThreadTable.id == vacant)
-        )
+        follows.move(tx, vacant, ref.thread_id)
+        leading = (ThreadTable.id == vacant) | (ThreadTable.aliased == vacant)
+        tx.change(ThreadTable.update(aliased=ref.thread_id).where(leading))
+        tx.change(ThreadTable.update(url=url).where(ThreadTable.id == vacant))

@@ -16,6 +16,7 @@ from commentsvc.errors import UnknownThread, UrlTaken
 from commentsvc.feedback import reactions
 from commentsvc.moderation import authorized, changes, history, permissions, pins, threads, undo
 from commentsvc.moderation.authorized import ThreadChange
+from commentsvc.readers import follows
 from tests.unit.database_fixture import NOW, add, decide, opened
 
 
@@ -135,6 +136,29 @@ def test_an_address_where_nothing_was_said_may_become_an_alias(database: Databas
     do(database, threads.remove_alias, "/x/")
     do(database, threads.add_alias, "/b/", "/x/")
     assert counts(database, "/x/") == [1]
+
+
+@pytest.mark.parametrize("work", [threads.move, threads.add_alias])
+def test_who_follows_an_address_follows_the_page_that_comes_there(
+    database: Database, work: Callable[..., None]
+) -> None:
+    database.write_now(follows.request, ("blog", "/new/"), "flo@blog.example", "", NOW)
+    do(database, work, "/a/", "/new/")
+    follower = database.read_now(follows.find, 1)
+    assert follower is not None
+    assert follower.thread_id == database.read_now(threads.find, "blog", "/a/").thread_id
+
+
+@pytest.mark.parametrize("work", [threads.move, threads.add_alias])
+def test_all_addresses_of_a_page_without_comments_lead_to_the_page_that_comes_there(
+    database: Database, work: Callable[..., None]
+) -> None:
+    do(database, threads.add_alias, "/a/", "/empty/")
+    do(database, threads.remove_alias, "/empty/")
+    do(database, threads.add_alias, "/empty/", "/other/")
+    do(database, work, "/a/", "/empty/")
+    found = [database.read_now(threads.find, "blog", url) for url in ("/a/", "/empty/", "/other/")]
+    assert len({*found}) == 1
 
 
 def test_merging_puts_all_comments_under_one_page(database: Database, purged: list[str]) -> None:
