@@ -81,7 +81,7 @@ function renderComment(thread, comment, answered) {
   };
   if (page.voting) actions.append(voteButton(1, "M3 10.5l5-5 5 5", messages.up), h("span.votes", {}, votes || ""));
   if (page.voting == "both") actions.append(voteButton(-1, "M3 5.5l5 5 5-5", messages.down));
-  const label = messages.replyTo.replace("#", author);
+  const label = messages.replyTo.replace("#", () => author);
   if (!closed) actions.append(actionButton("reply", "M3 3h10v8H8l-3 3v-3H3z", label, {}, messages.reply));
   actions.append(actionButton("menu", "M3 7.7v.6m5-.6v.6m5-.6v.6", `${messages.menu}: ${author}`));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);

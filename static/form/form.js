@@ -135,7 +135,7 @@ export class CommentForm {
       this.element.author.focus();
     };
     const change = h("button.link", { type: "button", onclick }, messages.change);
-    const name = messages.commentingAs.replace("#", this.element.author.value);
+    const name = messages.commentingAs.replace("#", () => this.element.author.value);
     this.#known.replaceChildren(name, " · ", change);
   }
 

@@ -3,7 +3,7 @@
 import { CommentForm } from "./form.js";
 
 export function reply(thread, button, parent) {
-  const title = thread.messages.replyTo.replace("#", parent.author);
+  const title = thread.messages.replyTo.replace("#", () => parent.author);
   const message = quotation(button.closest("article").querySelector(".commentsvc-body"));
   return toggleForm(button, { thread, title, parent, message });
 }

@@ -23,7 +23,7 @@ export async function offerSignIn(form) {
   };
   const reader = storage.get("reader");
   if (reader) {
-    line.append(about.messages.commentingAs.replace("#", reader.name), " ✓");
+    line.append(about.messages.commentingAs.replace("#", () => reader.name), " ✓");
     add("signOut", end({}));
     add("signOutEverywhere", end({ everywhere: "yes" }));
   } else add("signIn", () => signIn(about.messages, show));

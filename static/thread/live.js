@@ -50,6 +50,7 @@ export function follow(thread, signal) {
     stream?.close();
     if (document.hidden) return;
     checkOwn();
+    import("./visits.js").then(({ markNew }) => markNew(thread), () => {});
     stream = new EventSource(url);
     stream.onmessage = async ({ data }) => {
       const { count } = JSON.parse(data);
@@ -73,6 +74,5 @@ export function follow(thread, signal) {
   });
   listen();
   tellMoments(thread);
-  import("./visits.js").then(({ markNew }) => markNew(thread), () => {});
   import("./accent.js").then(({ followLinks }) => followLinks(thread.host), () => {});
 }

@@ -144,3 +144,88 @@ def test_what_others_put_into_the_storage_hides_no_comment(
     open_thread()
     announce()
     expect(page.locator("#commentsvc-1 > article")).to_contain_text("Here.")
+
+
+def test_deleted_comments_are_not_new_and_make_no_others_new(
+    page: Page, open_thread: OpenThread, answers: Answers, announce: Announce
+) -> None:
+    answers.comments = [comment(2, "Old.", parent=1)]
+    answers.deleted = [{"id": 1, "parent": None, "deleted": True}]
+    for _visit in range(2):
+        open_thread()
+        page.clock.fast_forward(5_000)
+        expect(page.locator("time[title]")).to_have_count(1)
+        page.wait_for_function("localStorage['commentsvc:visits'].includes('wet-wood')")
+        expect(page.locator(".commentsvc-since")).to_have_count(0)
+
+
+def test_new_comments_are_led_to_also_if_an_author_is_muted_or_the_order_changes(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [
+        comment(1, "Loud!", author="Eve", published=LATER),
+        comment(2, "New.<br>" + "A line.<br>" * 30, published=LATER),
+        comment(3, "Old answer.<br>" + "A line.<br>" * 300, parent=2),
+        comment(4, "New, too.", published=LATER),
+    ]
+    page.add_init_script("""
+        localStorage['commentsvc:visits'] ??= '{"/posts/wet-wood/": 1795163400000}';
+        localStorage['commentsvc:muted'] = '["Eve"]';
+        localStorage['commentsvc:extras'] = true;
+    """)
+    open_thread()
+    expect(page.locator("#commentsvc-1 > article")).to_contain_text("You have muted Eve.")
+    page.clock.fast_forward(5_000)
+    fresh = page.locator(".commentsvc-since")
+    expect(fresh).to_have_accessible_name("2 new since your last visit")
+    fresh.click()
+    expect(page.locator("#commentsvc-2")).to_be_focused()
+    expect(page.locator("#commentsvc-2 > article .commentsvc-meta").first).to_be_in_viewport()
+    onwards = page.get_by_role("button", name="Next new comment")
+    expect(onwards).to_have_count(1)
+    page.get_by_label("Order").select_option("Newest first")
+    expect(page.locator(".commentsvc-list > li").first).to_have_id("commentsvc-4")
+    expect(onwards).to_have_count(1)
+    onwards.click()
+    expect(page.locator("#commentsvc-2")).to_be_focused()
+
+
+def test_a_page_that_nobody_looks_at_is_no_visit(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Here.")]
+    page.add_init_script(
+        "Object.defineProperty(document, 'hidden', { value: true, writable: true })"
+    )
+    open_thread()
+    page.clock.fast_forward(5_000)
+    expect(page.locator("time[title]")).to_have_count(1)
+    assert page.evaluate("localStorage['commentsvc:visits']") is None
+    page.evaluate("document.hidden = false; document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_function("localStorage['commentsvc:visits']?.includes('wet-wood')")
+
+
+@pytest.mark.parametrize(("name", "is_full"), [("$& $$ $'", False), ("<b> # __proto__", True)])
+def test_authors_of_any_name_are_muted_also_where_the_storage_is_full(
+    page: Page, open_thread: OpenThread, answers: Answers, name: str, is_full: bool
+) -> None:
+    answers.comments = [comment(1, "Loud!", author=name)]
+    if is_full:
+        page.add_init_script("""
+            const full = new Proxy({}, { set() { throw new Error('QuotaExceededError'); } });
+            Object.defineProperty(window, 'localStorage', { value: full });
+        """)
+    open_thread()
+    article = page.locator("#commentsvc-1 > article")
+    expect(article.get_by_role("button", name=f"Reply to {name}", exact=True)).to_be_visible()
+    article.get_by_role("button", name="More").click()
+    article.get_by_role("button", name="Mute").click()
+    expect(article).to_have_text(f"You have muted {name}. Unmute")
+    unmute = article.get_by_role("button", name="Unmute")
+    expect(unmute).to_be_focused()
+    expect(unmute).to_have_css("text-decoration-line", "underline")
+    unmute.click()
+    expect(article).to_contain_text("Loud!")
+    article.get_by_role("button", name="Reply").click()
+    message = page.locator("#commentsvc-1 textarea")
+    expect(message).to_have_attribute("placeholder", f"Reply to {name}")
