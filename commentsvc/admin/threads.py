@@ -40,6 +40,7 @@ ANSWERS: Final = {
     "stay": (moved_pages.stay, _("The comments stay where they are.")),
     "undo": (moved_pages.undo, _("Taken back.")),
 }
+NOTHING: Final = _("Nothing was changed.")  # all were answered before, or have moved on
 
 
 class ThreadPages:
@@ -101,8 +102,9 @@ class ThreadPages:
             return await self._show_moved(context.refused(400, _("Choose at least one page.")))
         who = context.actor
         work, _text = ANSWERS[verb]
-        await self._database.write(work, ids[: moved_pages.SHOWN], who.sites, who.name, context.now)
-        return redirect(f"moved?done={verb}")
+        some = ids[: moved_pages.SHOWN]
+        done = await self._database.write(work, some, who.sites, who.name, context.now)
+        return redirect(f"moved?done={verb if done else 'nothing'}")
 
     async def _show_moved(self, context: RequestContext) -> Response:
         sites, since = context.actor.sites, context.now - moved_pages.KEPT
@@ -115,7 +117,7 @@ class ThreadPages:
             )
 
         moved, gone, answered = await self._database.read(work)
-        done = ANSWERS.get(context.first("done"))
+        texts = {verb: text for verb, (_work, text) in ANSWERS.items()} | {"nothing": NOTHING}
         return await self._layout.render(
             "moved.html",
             context,
@@ -125,7 +127,7 @@ class ThreadPages:
             answered=answered,
             origins=self._origins,
             sites=[name for name in self._days if context.actor.sees(name)],
-            done=done[1] if done else "",
+            done=texts.get(context.first("done"), ""),
         )
 
     @get("/thread", Permission.READ)

@@ -188,6 +188,16 @@ def test_comments_of_a_page_that_is_gone_may_stay(service: Served, seat: Seat) -
     assert "left where they are" in page
 
 
+def test_an_answer_that_changes_nothing_says_so(service: Served, seat: Seat) -> None:
+    number = found(service, "/a/", "/new/")
+    seat.send("moved", do="follow", id=number)
+    again = header(seat.send("moved", do="follow", id=number), "Location")
+    assert "Nothing was changed." in text(seat.get(again))
+    service.database.write_now(threads.move, "blog", "/new/", "/newer/")
+    back = header(seat.send("moved", do="undo", id=number), "Location")
+    assert "Nothing was changed." in text(seat.get(back))
+
+
 def test_an_answer_about_moved_pages_names_them(service: Served, seat: Seat) -> None:
     found(service, "/a/", "/new/")
     refused = seat.send("moved", do="follow")
