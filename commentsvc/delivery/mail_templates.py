@@ -43,6 +43,8 @@ CONTEXTS: Final[Mapping[str, frozenset[str]]] = {
 _SHARED: Final = ("layout.html", "layout.txt", "parts.html", "parts.txt")
 NAMES: Final = (*(f"{name}.jinja" for name in CONTEXTS), *_SHARED)
 _NAMED = re.compile(r"(\w+)(?:\.([A-Za-z]{2,3}(?:-\w+)*))?\.(\w+)", re.ASCII).fullmatch
+# Copies that editors, packages and people leave beside a file; they must not keep a service down.
+_COPY = re.compile(r"\A[.#]|(?:~|#|\.(?:bak|old|orig|rej|save|(?:dpkg|ucf)-\w+|rpm\w+))\Z").search
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +105,7 @@ def faults(folder: str) -> Iterator[str]:
     if not folder:
         return
     try:
-        paths = sorted(path for path in Path(folder).iterdir() if not path.name.startswith("."))
+        paths = sorted(path for path in Path(folder).iterdir() if not _COPY(path.name))
     except OSError as error:
         yield f"mail.templates is {folder}, which cannot be read: {error.strerror}."
         return

@@ -152,6 +152,13 @@ def test_a_fault_is_told_with_its_file_and_line(
     assert line.startswith(f"mail.templates: {folder / name}{fault}")
 
 
+def test_copies_beside_a_template_keep_no_service_down(folder: Path) -> None:
+    for ending in ("~", ".bak", ".orig", ".dpkg-old", ".rpmnew"):
+        (folder / f"reply.jinja{ending}").write_text("{{ nobody }}")
+    (folder / "#reply.jinja#").write_text("{{ nobody }}")
+    assert not list(faults(str(folder)))
+
+
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     [line] = faults(str(tmp_path / "none"))
     assert line == f"mail.templates is {tmp_path / 'none'}, which cannot be read: " + (
