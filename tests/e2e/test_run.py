@@ -301,3 +301,21 @@ def test_a_part_that_reaches_its_limit_says_so_and_counts_what_passed(tmp_path: 
     assert "chosen reached its limit of 40 s" in done.stdout
     build_and_first = "2 passed, 1 failed, 0 skipped"
     assert done.stdout.splitlines()[-1] == build_and_first
+
+
+@pytest.mark.parametrize("words", [["--help"], ["-h"], ["--data", "x", "--help"]])
+@pytest.mark.parametrize("name", ["run", "test"])
+def test_a_script_tells_its_use_and_starts_nothing(
+    tmp_path: Path, name: str, words: list[str]
+) -> None:
+    """Where it lies alone it could not start anything."""
+    shutil.copy(ROOT / name, tmp_path)
+    told = subprocess.run(
+        [tmp_path / name, *words], cwd="/", capture_output=True, text=True, check=True
+    )
+    assert "./" + name in told.stdout
+    assert told.stdout.endswith(".\n")
+    assert "#" not in told.stdout
+    assert "set -" not in told.stdout
+    assert not told.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [name]
