@@ -63,6 +63,22 @@ def test_a_file_that_is_loaded_on_use_is_small() -> None:
     }
 
 
+def test_a_script_can_still_be_read_as_it_is_sent(page: Page) -> None:
+    scripts = {path: lean(path.name, path.read_bytes()).decode() for path in WIDGET.rglob("*.js")}
+    scripts[Path("wrong.js")] = "let a=1 let b=2"
+    errors = page.evaluate(
+        """(scripts) => Promise.all(scripts.map((script) =>
+          // What this imports is not found once the script was read: nothing starts
+          import("data:text/javascript," + encodeURIComponent(script + '\\nimport "nowhere";'))
+            .then(() => "", (error) => error.name)
+        ))""",
+        list(scripts.values()),
+    )
+    assert dict(zip(scripts, errors, strict=True)) == {
+        path: "SyntaxError" if path.name == "wrong.js" else "TypeError" for path in scripts
+    }
+
+
 def test_a_stylesheet_has_the_same_rules_as_it_is_sent(page: Page) -> None:
     for file in WIDGET.rglob("*.css"):
         sent = lean(file.name, file.read_bytes()).decode()
