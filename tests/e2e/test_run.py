@@ -310,12 +310,12 @@ def test_a_script_tells_its_use_and_starts_nothing(
 ) -> None:
     """Where it lies alone it could not start anything."""
     shutil.copy(ROOT / name, tmp_path)
-    told = subprocess.run(
+    shown = subprocess.run(
         [tmp_path / name, *words], cwd="/", capture_output=True, text=True, check=True
     )
-    assert "./" + name in told.stdout
-    assert told.stdout.endswith(".\n")
-    assert "#" not in told.stdout
-    assert "set -" not in told.stdout
-    assert not told.stderr
+    assert "./" + name in shown.stdout
+    assert shown.stdout.endswith(".\n")
+    assert "#" not in shown.stdout
+    assert "set -" not in shown.stdout
+    assert not shown.stderr
     assert [path.name for path in tmp_path.iterdir()] == [name]
