@@ -123,6 +123,6 @@ export function countText({ counts, tag, digits }, number) {
 export function showRelativeTime({ tag, digits, ago, now }, time) {
   const minutes = (Date.now() - Date.parse(time.dateTime)) / 60_000;
   const units = /** @type {[any, any][]} */ (Object.entries(ago));
-  const [unit, counts] = units.findLast(([unit]) => minutes >= unit) ?? [];
+  const [unit, counts] = units.filter(([unit]) => minutes >= unit).at(-1) ?? [];
   time.textContent = counts ? countText({ counts, tag, digits }, Math.trunc(minutes / unit)) : now;
 }

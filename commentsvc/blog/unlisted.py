@@ -86,7 +86,7 @@ async def listed(client: PoliteClient, sites: Sites, site: Site) -> set[str]:
     usual = site.origin + SITEMAP
     named = [site.social_sitemap] if site.social_sitemap else await client.sitemaps(usual)
     found: set[str] = set()
-    for address in named or [usual]:
+    for address in named[: sitemap.SITEMAPS] or [usual]:
         async for entry in sitemap.listed(client, address):
             if page := sites.locate_or_none(entry.url, site.name):
                 found.add(page.url)

@@ -111,7 +111,7 @@ def test_everybody_can_use_the_pages_for_signing_in_and_following(
         page.locator("form").evaluate("form => { form.noValidate = true }")
         send("ann@")
         send(EMAIL)
-        page.goto(f"/reader/link?t={links.make('sign-in', newest_link(service), expires=expires)}")
+        page.goto(f"/reader/link?t={links.make('sign-in', *newest_link(service), expires=expires)}")
         assert_fine(page)
         page.locator("form button").click()
         assert_fine(page)
@@ -123,11 +123,12 @@ def test_everybody_can_use_the_pages_for_signing_in_and_following(
         send(f"{scheme}{width}@mail.example")
 
 
-def newest_link(service: Service) -> int:
-    """Return the id of the newest mailed link for signing in."""
+def newest_link(service: Service) -> tuple[int, int]:
+    """Return the id and the time of the newest mailed link for signing in."""
     with closing(sqlite3.connect(service.data / "comments.sqlite3")) as database:
-        [(number,)] = database.execute("SELECT max(id) FROM sign_in_link").fetchall()
-    return int(number)
+        rows = database.execute("SELECT max(id), asked_at FROM sign_in_link").fetchall()
+    [(number, asked_at)] = rows
+    return int(number), int(asked_at)
 
 
 def test_the_fields_of_the_plain_form_stand_at_even_distances(

