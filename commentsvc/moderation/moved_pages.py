@@ -108,6 +108,8 @@ def save(tx: Transaction, answers: Iterable[BlogAnswer]) -> None:
     """Store what the blog answered. What a moderator answered about the same address stays."""
     table = UnlistedPageTable
     for each in answers:
+        if not tx.first(ThreadTable.select(ThreadTable.id).where(ThreadTable.id == each.thread_id)):
+            continue  # it went meanwhile, as by an import that was taken back
         answered = (table.url == each.url) & table.state.in_(ANSWERED)
         tx.change(table.delete().where(table.thread == each.thread_id, ~answered))
         values = msgspec.structs.asdict(each)

@@ -183,3 +183,10 @@ def test_pages_of_other_sites_are_neither_seen_nor_moved(database: Database) -> 
     assert database.read_now(moved_pages.waiting, ("other",), MOVED) == []
     assert act(database, moved_pages.follow, number) == [number]
     assert database.read_now(moved_pages.answered, ("other",), 0) == []
+
+
+def test_a_thread_that_went_meanwhile_stops_no_search(database: Database) -> None:
+    gone = BlogAnswer(999, "/gone/", GONE, "", NOW)
+    there = BlogAnswer(thread_id(database, "/a/"), "/a/", MOVED, "/new/", NOW)
+    database.write_now(moved_pages.save, [gone, there])
+    assert waiting(database) == [("/a/", "/new/", 0)]
