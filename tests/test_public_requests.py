@@ -20,6 +20,7 @@ import pytest
 
 from commentsvc import outbox
 from commentsvc.api import feeds
+from commentsvc.archive import static_pages
 from commentsvc.auth import attempts, signed_links
 from commentsvc.comments import create, images
 from commentsvc.db.connection import Transaction
@@ -271,11 +272,12 @@ def outputs(service: Served) -> dict[str, list[str]]:
 
 
 def test_every_way_out_has_exactly_what_the_sanitizer_wrote(
-    service: Served, monkeypatch: pytest.MonkeyPatch
+    service: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """XML leaves out characters that it cannot contain, and an export the line end at the end.
 
-    What is read elsewhere than on the comment's page differs in where relative links lead.
+    What is read elsewhere than on the comment's page differs in where relative links lead, and the
+    archive in where its pictures are.
     """
     monkeypatch.setattr(feeds, "ENTRIES", len(WRITTEN))
     stored: list[str] = []
@@ -303,6 +305,15 @@ def test_every_way_out_has_exactly_what_the_sanitizer_wrote(
     assert [html for html in stored if html not in text] == []
     text = without_targets(service.get("/embed/thread?url=/p/&view=page").body.decode())
     assert [html for html in stored if without_targets(html) not in text] == []
+
+    def without_addresses(html: str) -> str:
+        return re.sub('src="[^"]*"', "src", without_targets(html))
+
+    service.database.read_now(static_pages.write, [SITE], tmp_path / "archive")
+    [page] = [*(tmp_path / "archive").glob("site-*/p-*.html")]
+    text = without_addresses(page.read_text())
+    assert [html for html in stored if without_addresses(html) not in text] == []
+    assert "https://comments.example/images/" not in page.read_text()
 
 
 def test_no_template_changes_the_html_of_a_comment() -> None:

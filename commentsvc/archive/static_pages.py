@@ -43,8 +43,7 @@ from commentsvc.db.schema.comments import (
 from commentsvc.exports import hugo
 from commentsvc.exports.contents import check_site
 from commentsvc.exports.hugo import DataFilesError, PublicComment, PublicThread, file_name
-from commentsvc.markup import image_names
-from commentsvc.markup.markdown import absolute
+from commentsvc.markup.markdown import absolute, with_images_in
 from commentsvc.model import APPROVED
 from commentsvc.pages.embed import TEMPLATES
 from commentsvc.settings.schema import Site
@@ -58,7 +57,6 @@ STYLES: Final = ("comments.css", "form.css", "page.css", "rich.css")
 FEEDS: Final = (("atom", feeds.atom), ("rss", feeds.rss))
 # The names of what the archive has in its folder.
 _OURS = re.compile(r"index\.html|static|images|site-[a-z0-9-]+|" + re.escape(MARK)).fullmatch
-_IMAGE = re.compile(rf'(<img src=")[^"]*/images/({image_names.NAME}\.webp")').sub
 
 
 class ArchivedComment(msgspec.Struct, frozen=True):
@@ -351,7 +349,7 @@ def _archived(
             comment.permalink,
             rfc3339(comment.published_at),
             rfc3339(comment.edited_at) if comment.edited_at else None,
-            _IMAGE(r"\1../images/\2", absolute(comment.html, address, keeps_notes=True)),
+            with_images_in(absolute(comment.html, address, keeps_notes=True), "../images/"),
             comment.anchor,
             comment.id == pinned,
         )

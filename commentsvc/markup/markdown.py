@@ -116,6 +116,7 @@ _VALUES: Final = {
 }
 _OF_CODE: Final = {**_VALUES, "dir": re.compile("ltr").fullmatch}
 _MAY_BE_RELATIVE: Final = re.compile('href="(?!https?://|mailto:)').search
+_IMAGE_FILE: Final = re.compile(rf".*/images/({image_names.NAME}\.webp)").fullmatch
 _OF_NOTE: Final = re.compile("#commentsvc-(?:note|ref)-").match
 _REL: Final = "nofollow ugc noopener"
 _TAGS = (
@@ -311,6 +312,21 @@ def absolute(html: str, page: str, keeps_notes: bool = False) -> str:
         return None
 
     return _new_cleaner(resolved, pictures=True).clean(html)
+
+
+def with_images_in(html: str, folder: str) -> str:
+    """Return HTML of `render` or `absolute` whose images are the files of their names in `folder`.
+
+    `folder` is an address that ends with a slash, and may be relative.
+    """
+    if "<img " not in html:
+        return html
+
+    def kept(tag: str, attribute: str, value: str) -> str:
+        found = _IMAGE_FILE(value) if (tag, attribute) == ("img", "src") else None
+        return folder + found[1] if found else value
+
+    return _new_cleaner(str, kept, pictures=True).clean(html)
 
 
 def is_blank(html: str) -> bool:
