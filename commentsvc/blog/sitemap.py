@@ -9,17 +9,18 @@ from commentsvc.imports.sources.blog_pages import SitemapEntry
 from commentsvc.util.polite_client import PoliteClient
 from commentsvc.util.threads import FOREIGN, run_in
 
-SITEMAPS: Final = 20  # the most sitemaps of an index that are read
+SITEMAPS: Final = 20  # the most sitemaps of a blog that are read
 SIZE: Final = 8_388_608  # bytes of each
 TURN: Final = 500  # entries that are yielded before others get their turn
 
 
-async def listed(client: PoliteClient, address: str) -> AsyncIterator[SitemapEntry]:
-    """Yield the pages in the sitemap at `address` and in those that it lists.
+async def listed(client: PoliteClient, *addresses: str) -> AsyncIterator[SitemapEntry]:
+    """Yield the pages in the sitemaps at `addresses` and in those that these list.
 
     Raise RemoteError or ImportFailed.
     """
-    waiting, known = [address], {address}
+    waiting = list(addresses[:SITEMAPS])
+    known = {*waiting}
     while waiting:
         url = waiting.pop(0)
         answer = await client.fetch(url, "application/xml", SIZE)

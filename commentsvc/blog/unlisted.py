@@ -86,12 +86,11 @@ async def listed(client: PoliteClient, sites: Sites, site: Site) -> set[str]:
     usual = site.origin + SITEMAP
     named = [site.social_sitemap] if site.social_sitemap else await client.sitemaps(usual)
     found: set[str] = set()
-    for address in named[: sitemap.SITEMAPS] or [usual]:
-        async for entry in sitemap.listed(client, address):
-            if page := sites.locate_or_none(entry.url, site.name):
-                found.add(page.url)
-            if len(found) > LISTED:
-                raise ImportFailed(f"{address} lists more than {LISTED} pages")
+    async for entry in sitemap.listed(client, *(named or [usual])):
+        if page := sites.locate_or_none(entry.url, site.name):
+            found.add(page.url)
+        if len(found) > LISTED:
+            raise ImportFailed(f"it lists more than {LISTED} pages")
     if not found:
         raise ImportFailed(f"no page of {site.origin} is in it")
     return found

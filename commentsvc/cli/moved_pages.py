@@ -71,12 +71,15 @@ async def _search(data: Path, web: PoliteClient, sites: Sites, site: Site) -> No
         f" {counted(len(due), 'page')} with comments not among them"
     )
     asking = unlisted.Asking(web, sites, site, urls, now)
-    _save(data, found)
-    found = []
+    answered = 0
     with progress("asking the blog") as advance:
         async for answer in asking.ask(due, BETWEEN):
             found.append(answer)
-            advance(len(found) / len(due))
+            answered += 1
+            advance(answered / len(due))
+            if len(found) >= SAVED:  # while it asks, so that nothing is lost if it is interrupted
+                _save(data, found)
+                found = []
     _save(data, found)
 
 
@@ -92,6 +95,8 @@ def moved(data: Path, name: str) -> list[UnlistedPage]:
     gone = client.read(data, moved_pages.waiting, only, GONE)
     rows = [(page.count, page.site, page.url, _where(page)) for page in (*here, *gone)]
     show(("COMMENTS", "SITE", "PAGE", "NOW"), rows, "no page with comments has moved or is gone")
+    if moved_pages.SHOWN in (len(here), len(gone)):
+        click.echo("there may be more: run the command again after these")
     return here
 
 

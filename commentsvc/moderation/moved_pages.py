@@ -118,7 +118,7 @@ def save(tx: Transaction, answers: Iterable[BlogAnswer]) -> None:
 
 
 def _listing(condition: object, sites: Sequence[str] | None) -> Select:
-    table, there = UnlistedPageTable, ThreadTable.alias("there")
+    table, named, there = UnlistedPageTable, ThreadTable.alias("named"), ThreadTable.alias("there")
     taken = fn.COALESCE(there.count, 0)
     query = (
         table.select(
@@ -136,11 +136,14 @@ def _listing(condition: object, sites: Sequence[str] | None) -> Select:
         .join(ThreadTable, on=ThreadTable.id == table.thread)
         .join(SiteTable, on=SiteTable.id == ThreadTable.site)
         .join(
+            named,
+            peewee.JOIN.LEFT_OUTER,
+            on=(named.site == ThreadTable.site) & (named.url == table.target),
+        )
+        .join(
             there,
             peewee.JOIN.LEFT_OUTER,
-            on=(there.site == ThreadTable.site)
-            & (there.url == table.target)
-            & (there.id != ThreadTable.id),
+            on=(there.id == fn.COALESCE(named.aliased, named.id)) & (there.id != ThreadTable.id),
         )
         .where(condition)
     )

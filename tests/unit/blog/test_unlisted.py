@@ -127,6 +127,19 @@ def test_a_sitemap_that_robots_txt_names_is_used(search: Search, server: OtherSi
     assert "/gone/" not in server.asked(), "robots.txt does not allow it"
 
 
+def test_all_sitemaps_of_a_blog_together_are_bounded(
+    search: Search, server: OtherSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sitemap, "SITEMAPS", 3)
+    names = [f"/named-{number}.xml" for number in range(5)]
+    lines = "".join(f"Sitemap: {server.url(name)}\n" for name in names)
+    server.pages["/robots.txt"] = Page(lines, type="text/plain")
+    for name in names:
+        search.sitemap("/further.xml", at=name, tag="sitemap")
+    search.run()
+    assert server.asked() == ["/robots.txt", *names[:3]]
+
+
 def test_a_blog_that_wants_to_be_left_alone_is_asked_no_further(
     search: Search, server: OtherSite
 ) -> None:

@@ -190,3 +190,11 @@ def test_a_thread_that_went_meanwhile_stops_no_search(database: Database) -> Non
     there = BlogAnswer(thread_id(database, "/a/"), "/a/", MOVED, "/new/", NOW)
     database.write_now(moved_pages.save, [gone, there])
     assert waiting(database) == [("/a/", "/new/", 0)]
+
+
+def test_comments_at_another_address_of_the_target_are_counted(database: Database) -> None:
+    database.write_now(threads.add_alias, "blog", "/b/", "/b2/")
+    number = found(database, "/a/", "/b2/")
+    assert waiting(database) == [("/a/", "/b2/", 1)]
+    assert act(database, moved_pages.follow, number) == [number]
+    assert len(texts(database, "/b/")) == 3
