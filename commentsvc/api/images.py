@@ -236,7 +236,8 @@ async def _run_worker(content: bytes) -> bytes:
         cwd="/",
     )
     try:
-        made, _error = await asyncio.wait_for(worker.communicate(content), PATIENCE)
+        async with asyncio.timeout(PATIENCE):
+            made, _error = await worker.communicate(content)
     except TimeoutError:
         return b""
     finally:

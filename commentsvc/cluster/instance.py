@@ -202,12 +202,22 @@ class Instance:
         sending = asyncio.create_task(self._channel.send(HEARTBEAT_MS / 1_000))
         listening = asyncio.create_task(self._channel.listen())
         await self._over.wait()
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
+        await _end(listening)
         self._membership.lose()
         self._cache.set_lease(PAST)
         self._channel.notify(LeaveNotice(self._membership.identity))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._channel.all_sent(), LEAVE_PATIENCE)
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
+            async with asyncio.timeout(LEAVE_PATIENCE):
+                await self._channel.all_sent()
+        await _end(sending)
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    """Cancel a task until it ends.
+
+    Once does not suffice before Python 3.12: what psycopg waits with loses a cancellation that
+    comes together with what it waits for (CPython's issue 86296).
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=LEAVE_PATIENCE)

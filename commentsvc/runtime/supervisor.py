@@ -186,7 +186,8 @@ class _Supervisor:
                 pause,
             )
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stop_requested.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._stop_requested.wait()
 
     async def _watch(self, instance: _Instance) -> None:
         """Kill the process of an instance whenever it hangs, as the service manager would.

@@ -1,9 +1,10 @@
 """Two instances on one PostgreSQL: what one changes, the other one purges before it is answered."""
 
+import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import psycopg
@@ -11,6 +12,7 @@ import pytest
 
 from commentsvc.cluster.instance import PAST, Instance
 from commentsvc.cluster.membership import MOST_OTHERS, SILENCE_MS
+from commentsvc.cluster.notifications import NotificationChannel
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseBusy
@@ -163,6 +165,26 @@ def test_a_lost_channel_begins_anew_with_an_empty_cache(
         assert second.instance.state().losses == 1
         first.database.write_now(site("one", "a"))
         assert second.cache.purged == ["a"]
+
+
+def test_an_instance_stops_even_where_python_loses_a_cancellation(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before 3.12, `asyncio.wait_for` goes on when what it waits for comes at the same moment."""
+
+    def losing(work: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        async def lost(*args: object) -> None:
+            with contextlib.suppress(asyncio.CancelledError):
+                await work(*args)
+            await work(*args)
+
+        return lost
+
+    for name in ("listen", "send"):
+        monkeypatch.setattr(NotificationChannel, name, losing(getattr(NotificationChannel, name)))
+    with Member(url):
+        pass
+    assert not [thread for thread in threading.enumerate() if thread.name == "channel"]
 
 
 @pytest.fixture
