@@ -19,7 +19,7 @@ async def listed(client: PoliteClient, *addresses: str) -> AsyncIterator[Sitemap
 
     Raise RemoteError or ImportFailed.
     """
-    waiting = list(addresses[:SITEMAPS])
+    waiting = [*dict.fromkeys(addresses)][:SITEMAPS]
     known = {*waiting}
     while waiting:
         url = waiting.pop(0)

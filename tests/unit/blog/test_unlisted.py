@@ -127,6 +127,14 @@ def test_a_sitemap_that_robots_txt_names_is_used(search: Search, server: OtherSi
     assert "/gone/" not in server.asked(), "robots.txt does not allow it"
 
 
+def test_a_sitemap_that_is_named_twice_is_read_once(search: Search, server: OtherSite) -> None:
+    line = f"Sitemap: {server.url('/map.xml')}\n"
+    server.pages["/robots.txt"] = Page(line + line, type="text/plain")
+    search.sitemap("/further.xml", at="/map.xml", tag="sitemap")
+    search.run()
+    assert server.asked().count("/map.xml") == 1
+
+
 def test_all_sitemaps_of_a_blog_together_are_bounded(
     search: Search, server: OtherSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
