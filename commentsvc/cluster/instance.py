@@ -27,6 +27,8 @@ from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 PAST: Final = 0.001
 # Seconds to say that this instance leaves.
 LEAVE_PATIENCE: Final = 0.25
+# Seconds after which a task that has not ended is cancelled again.
+CANCEL_AGAIN: Final = 0.25
 
 
 class Cache(Protocol):
@@ -220,4 +222,4 @@ async def _end(task: asyncio.Task[None]) -> None:
     """
     while not task.done():
         task.cancel()
-        await asyncio.wait([task], timeout=LEAVE_PATIENCE)
+        await asyncio.wait([task], timeout=CANCEL_AGAIN)
