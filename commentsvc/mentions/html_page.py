@@ -43,8 +43,8 @@ SIGNS: Final = 200_000
 # The same after nh3, which escapes ">", too: Python needs 0.4 s for a million.
 ESCAPED: Final = 60_000
 # Different words in HTML, names of attributes among them: nh3 compares each attribute of a tag with
-# those before it: 40,000 take 0.35 seconds, and 120,000 eleven.
-WORDS: Final = 20_000
+# those before it: 15,000 take 0.06 seconds, and 120,000 eleven.
+WORDS: Final = 15_000
 # Bytes of HTML after nh3 has cleaned it: mf2py needs a second for 256 KiB.
 HTML_SIZE: Final = 262_144
 DEPTH: Final = 200
