@@ -62,7 +62,8 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     Times are Unix milliseconds; `published_at` is None until the comment is approved, `edited_at`
     until it is edited. `email` must never be part of an answer. `role` is the author's, see BADGES.
     `permalink` is the address of a reply from elsewhere, "" for what was written here. `reader_id`
-    is the author's, if a reader who had signed in.
+    is the author's, if a reader who had signed in. `lang` is the tag of its language, "" if that is
+    not known.
     """
 
     id: int
@@ -82,6 +83,7 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     role: str = ""
     permalink: str = ""
     reader_id: int | None = None
+    lang: str = ""
 
     @property
     def shown_at(self) -> int:

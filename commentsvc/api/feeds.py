@@ -63,6 +63,7 @@ class FeedEntry(msgspec.Struct, frozen=True):
     published: int
     updated: int
     html: str
+    lang: str
 
 
 class Feed(msgspec.Struct, frozen=True):
@@ -293,6 +294,7 @@ def _entry(source: Source, entry: Entry) -> FeedEntry:
         published=published,
         updated=comment.edited_at or published,
         html=_text(absolute(comment.html, page)),
+        lang=comment.lang,
     )
 
 
@@ -308,6 +310,7 @@ def _json_item(entry: FeedEntry) -> dict[str, object]:
         "authors": [{"name": entry.author, **site}],
         **({"tags": [tag]} if (tag := entry.role or "verified" * entry.verified) else {}),
         **({"external_url": entry.permalink} if entry.permalink else {}),
+        **({"language": entry.lang} if entry.lang else {}),
     }
 
 

@@ -64,8 +64,8 @@ class Item(Answer, frozen=True, gc=False):
     pictures; anchor, the id that an imported comment had in its old system, so that old links still
     lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it; pinned, if
     it is the first on its page; permalink, the address of a reply on another site; verified, if
-    the author had signed in; and initial, the first character of the author's name if it is made of
-    several code points, such as a flag.
+    the author had signed in; initial, the first character of the author's name if it is made of
+    several code points, such as a flag; and lang, the tag of its language, if that is known.
     """
 
     id: int
@@ -86,6 +86,7 @@ class Item(Answer, frozen=True, gc=False):
     permalink: str = ""
     verified: bool = False
     initial: str = ""
+    lang: str = ""
 
 
 class Receipt(Answer, frozen=True, gc=False):
@@ -331,6 +332,7 @@ class CommentSerializer:
             permalink=comment.permalink,
             verified=comment.reader_id is not None,
             initial="" if len(first := initial(comment.author)) == 1 else first,
+            lang=comment.lang,
         )
 
 

@@ -74,6 +74,7 @@ class ArchivedComment(msgspec.Struct, frozen=True):
     html: str
     anchor: str
     pinned: bool
+    lang: str
     votes: int = 0
 
 
@@ -352,5 +353,6 @@ def _archived(
             with_images_in(absolute(comment.html, address, keeps_notes=True), "../images/"),
             comment.anchor,
             comment.id == pinned,
+            comment.lang,
         )
         yield shown, below

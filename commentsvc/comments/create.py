@@ -52,6 +52,7 @@ _FOUND: Final = (
     ThreadTable.title,
     ThreadTable.state,
     ThreadTable.aliased,
+    ThreadTable.lang,
 )
 
 
@@ -59,8 +60,8 @@ _FOUND: Final = (
 def find_thread(url: Param, site: Param) -> Select:
     """Return the query for a page: the site's id, then the thread's url, id, title and state.
 
-    Last comes the id of the thread that it is an alias of, or NULL. All but the site's id are NULL
-    if there is no thread.
+    Then come the id of the thread that it is an alias of, or NULL, and the page's language. All but
+    the site's id are NULL if there is no thread.
     """
     is_of_page = (ThreadTable.site == SiteTable.id) & (ThreadTable.url == url)
     joined = SiteTable.select(SiteTable.id, *_FOUND).join(
@@ -128,6 +129,7 @@ _NEW: Final = (
     CommentTable.permalink,
     CommentTable.reader_id,
     CommentTable.email_key,
+    CommentTable.lang,
 )
 _INSERT: Final = insertion(*_NEW, key=[CommentTable.key])
 
@@ -242,13 +244,13 @@ def add_new(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[In
     """
     untitled: set[ThreadRef] = set()
     threads = _find_threads(tx, items, untitled)
-    submissions = [_placed(tx, new, threads[new.url, new.site]) for new, _ in items]
+    submissions = [_placed(tx, new, threads[new.url, new.site][0]) for new, _ in items]
     rows: list[Row] = []
     proposals: list[tuple[int, str]] = []
     newest: dict[int, int] = {}
     shown: dict[ThreadRef, int] = {}
     for new, (_, now) in zip(submissions, items, strict=True):
-        ref = threads[new.url, new.site]
+        ref, lang = threads[new.url, new.site]
         if new.title and _gives_title(tx, new, ref, untitled):
             proposals.append((len(rows), new.title))
         published_at = None
@@ -257,7 +259,7 @@ def add_new(tx: Transaction, items: Sequence[tuple[NewComment, int]]) -> list[In
             if ref.site_id not in newest:
                 newest[ref.site_id] = last_published(tx, ref.site_id)
             published_at = newest[ref.site_id] = max(newest[ref.site_id], now)
-        rows.append(_row(new, now, published_at, ref))
+        rows.append(_row(new, now, published_at, ref, lang))
     ids = tx.insert_each(_INSERT, rows)
     if ids is None:
         raise KeyConflict("the key was used before")
@@ -323,23 +325,25 @@ def digest_of_key(key: str, derived: bool) -> bytes:
 
 def _thread(
     tx: Transaction, new: NewComment, now: int, row: Row | None, untitled: set[ThreadRef]
-) -> tuple[ThreadRef, bool]:
-    """Return the thread for `new`, and whether it is closed; note untitled ones in `untitled`.
+) -> tuple[ThreadRef, bool, str]:
+    """Return the thread for `new`, whether it is closed, and the language of the page.
 
-    `row` is what `find_thread` finds. The first submission for a page makes the thread.
+    Note untitled threads in `untitled`. `row` is what `find_thread` finds. The first submission for
+    a page makes the thread.
     """
     if row is None:
         raise UnknownSite(f"no site is named {new.site}")
+    lang = row[6] or ""
     if row[5] is not None:
         row = tx.first(find_aliased, row[5])
         assert row is not None, "an alias stands for a thread"
-    site_id, url, thread_id, title, state, _ = row
+    site_id, url, thread_id, title, state, *_ = row
     if thread_id is None:
         inserted = tx.insert(insert_thread, (site_id, new.url))
         assert inserted is not None, "an INSERT gives an id"
         ref = ThreadRef(new.site, new.url, site_id, inserted)
         untitled.add(ref)
-        return ref, False
+        return ref, False, lang
     closed = not new.role and (
         state == CLOSED
         or (
@@ -351,7 +355,7 @@ def _thread(
     ref = ThreadRef(new.site, url, site_id, thread_id)
     if not title:
         untitled.add(ref)
-    return ref, closed
+    return ref, closed, lang
 
 
 def _gives_title(
@@ -382,8 +386,8 @@ def last_published(tx: Transaction, site_id: int) -> int:
 
 def _find_threads(
     tx: Transaction, items: Sequence[tuple[NewComment, int]], untitled: set[ThreadRef]
-) -> dict[tuple[str, str], ThreadRef]:
-    """Return the thread of each page, by url and site, that `items` are for.
+) -> dict[tuple[str, str], tuple[ThreadRef, str]]:
+    """Return the thread and the language of each page, by url and site, that `items` are for.
 
     Raise ThreadClosed or UnknownSite.
     """
@@ -394,9 +398,10 @@ def _find_threads(
             firsts[page] = (new, now)
     threads = {}
     for page, (new, now) in firsts.items():
-        threads[page], closed = _thread(tx, new, now, tx.first(find_thread, *page), untitled)
+        ref, closed, lang = _thread(tx, new, now, tx.first(find_thread, *page), untitled)
         if closed:
-            raise ThreadClosed(f"the thread {threads[page].url} takes no more comments")
+            raise ThreadClosed(f"the thread {ref.url} takes no more comments")
+        threads[page] = ref, lang
     return threads
 
 
@@ -410,7 +415,7 @@ def _placed(tx: Transaction, new: NewComment, ref: ThreadRef) -> NewComment:
     return new if is_listed else msgspec.structs.replace(new, parent=None)
 
 
-def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef) -> Row:
+def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef, lang: str) -> Row:
     """Return the parameters of _INSERT."""
     return (
         ref.site_id,
@@ -436,18 +441,19 @@ def _row(new: NewComment, now: int, published_at: int | None, ref: ThreadRef) ->
         new.permalink,
         new.reader_id,
         address_key(new.email),
+        lang,
     )
 
 
 def _comment(comment_id: int, row: Row) -> Comment:
     """Return the comment that was stored with `row`."""
-    role, _, permalink, reader_id, _ = row[-5:]
-    return Comment(*(comment_id, *row[1:12], None, 0, role, permalink, reader_id))
+    role, _, permalink, reader_id, _, lang = row[-6:]
+    return Comment(*(comment_id, *row[1:12], None, 0, role, permalink, reader_id, lang))
 
 
 def _repeat(tx: Transaction, new: NewComment, stored: Comment, now: int) -> InsertResult:
     """Return the result of a submission that was stored before. Raise KeyConflict."""
-    ref, _ = _thread(tx, new, now, tx.first(find_thread, new.url, new.site), set())
+    ref, *_ = _thread(tx, new, now, tx.first(find_thread, new.url, new.site), set())
     if stored.status == APPROVED:  # by an instance that may still wait for others
         tx.purge(thread_tag(ref.site, ref.url), site_tag(ref.site))
     if new.derived:

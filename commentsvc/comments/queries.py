@@ -44,6 +44,7 @@ COLUMNS: Final = (
     CommentTable.role,
     CommentTable.permalink,
     CommentTable.reader_id,
+    CommentTable.lang,
 )
 # The columns of an Entry, in the order of `entry`; the query joins the three tables.
 ENTRY: Final = (*COLUMNS, SiteTable.name, ThreadTable.url, ThreadTable.title)

@@ -56,6 +56,10 @@ class Described(Reply, Protocol):
     def anchor(self) -> str:
         """The id that links from an earlier system lead to; "" if it has none."""
 
+    @property
+    def lang(self) -> str:
+        """The tag of its language; "" if that is not known."""
+
 
 D = TypeVar("D", bound=Described)
 
@@ -100,6 +104,7 @@ def json_ld(page: DescribedPage, branches: Sequence[Branch[D]], *, votes: bool =
                     "datePublished": comment.published,
                     "dateModified": comment.edited,
                     "text": text,
+                    "inLanguage": comment.lang,
                     "image": unescape(picture[1]) if picture else "",
                     "interactionStatistic": _numbers(LikeAction=comment.votes if votes else 0),
                     "comment": [*comments(replies)],

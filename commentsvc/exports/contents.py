@@ -151,6 +151,7 @@ def _selected(site: str, since: int | None) -> Select:
             TrainingCommentTable.tokens,
             ReaderTable.issuer,
             ReaderTable.subject,
+            CommentTable.lang,
         )
         .join(ThreadTable, outer, on=ThreadTable.id == CommentTable.thread)
         .join(SiteTable, outer, on=SiteTable.id == CommentTable.site)
@@ -385,7 +386,7 @@ def _comment(
     (
         comment_id, site, url, status, created, source, html, is_html, parent, published, edited,
         author, email, avatar, author_site, permalink, role, pinned, votes, title, score, reasons,
-        network, anchor, subscription, wish, label, tokens, issuer, subject,
+        network, anchor, subscription, wish, label, tokens, issuer, subject, lang,
     ) = row  # fmt: skip
     always = (comment_id, site, url, status, rfc3339_ms(created), source, html)
     markup: Literal["markdown", "html"] = "html" if is_html else "markdown"
@@ -400,6 +401,7 @@ def _comment(
             score=score,
             anchor=anchor,
             history=history,
+            lang=lang,
         )
     return CommentRecord(
         *always,
@@ -425,6 +427,7 @@ def _comment(
         None if subject is None else IdentityRecord(issuer, subject),
         follows=wish is not None,
         language=subscription or wish or "",
+        lang=lang,
     )
 
 

@@ -72,6 +72,7 @@ def _comments(thread_id: Param) -> Select:
             CommentTable.edited_at,
             CommentTable.html,
             fn.COALESCE(ImportedCommentTable.anchor, ""),
+            CommentTable.lang,
         )
         .join(
             ImportedCommentTable,
@@ -137,6 +138,7 @@ class PublicComment(NamedTuple):
     edited_at: int | None
     html: str
     anchor: str
+    lang: str
 
 
 def file_name(url: str, digest: int = DIGEST) -> str:
@@ -260,6 +262,7 @@ def _comment(
         "pinned": comment.id == pinned,
         "date": rfc3339(comment.published_at),
         "edited": rfc3339(comment.edited_at) if comment.edited_at else "",
+        "lang": comment.lang,
         "html": comment.html,
         "replies": replies,
     }

@@ -14,6 +14,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from commentsvc.util.i18n import TAG
+
 FORMAT: Final = "commentsvc"
 VERSION: Final = 1
 
@@ -148,7 +150,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     each, see `spam.reasons`) are its verdict. `network` is a digest with the service's secret key.
     `subscribed` says that replies are mailed to the author, `follows` that the author is asked to
     follow the page when the comment is published, and `language` in which language (a tag).
-    `reader` is set if the author had signed in.
+    `reader` is set if the author had signed in. `lang` is the tag of the comment's language.
     """
 
     id: Id
@@ -184,6 +186,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     follows: bool = False
     language: str = ""
     reports: Annotated[tuple[ReportRecord, ...], Meta(max_length=20)] = ()
+    lang: Annotated[str, Meta(pattern=f"^(?:{TAG})?$")] = ""
 
 
 class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"):

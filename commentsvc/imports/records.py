@@ -75,7 +75,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     For a comment of our own export, `ours` is its whole line, from which the rest is read, `html`
     its HTML, `role` the author's role, `permalink` the address of a reply from elsewhere, `reasons`
     the verdict (a line each), and `is_decided` whether a moderator has approved it. `reader` is the
-    issuer and the subject of a reader who signed in.
+    issuer and the subject of a reader who signed in, `lang` the tag of the comment's language.
     """
 
     position: str
@@ -107,6 +107,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     reasons: str = ""
     is_decided: bool = False
     reader: tuple[str, str] | None = None
+    lang: str = ""
 
 
 class OtherRecord(msgspec.Struct, frozen=True, gc=False):

@@ -92,6 +92,7 @@ KNOWN = (
     "initial",
     "permalink",
     "verified",
+    "lang",
 )
 
 WRONG_BASE = "This must be the public address of the service: see server.public_url."

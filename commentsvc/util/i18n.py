@@ -24,6 +24,7 @@ from zipfile import ZipFile
 import msgspec
 
 ENGLISH: Final = "en"
+TAG: Final = "[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,3}"  # of a language (BCP 47), as it is stored
 RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur"})
 TRADITIONAL_CHINESE: Final = "zh-Hant"
 # Other tags of languages: what CLDR uses for Norwegian, and those that ISO 639 had until 1989.

@@ -108,6 +108,7 @@ BEFORE_KEYS = (
     "DROP INDEX subscriber_email_key_site_id",
     "DROP INDEX follower_email_key_site_id_thread_id",
     "ALTER TABLE comment DROP COLUMN email_key",
+    "ALTER TABLE comment DROP COLUMN lang",
     "ALTER TABLE subscriber DROP COLUMN email_key",
     "ALTER TABLE follower DROP COLUMN email_key",
     "ALTER TABLE reader DROP COLUMN email_key",

@@ -181,3 +181,11 @@ UNLISTED_PAGES: Final = (
     """,
     "CREATE INDEX IF NOT EXISTS unlisted_page_by_state ON unlisted_page (state, answered_at)",
 )
+
+LANGUAGES: Final = (
+    "ALTER TABLE thread ADD COLUMN lang TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE thread ADD COLUMN ask_at INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE comment ADD COLUMN lang TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX IF NOT EXISTS thread_to_ask ON thread (site_id, ask_at)"
+    " WHERE count > 0 AND alias_id IS NULL",
+)

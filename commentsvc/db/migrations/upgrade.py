@@ -72,6 +72,7 @@ STEPS: Final[dict[str, Step]] = {
         lambda: (steps.FORMER_IDS, *steps.ONE_READER_FOR_A_MAILBOX)
     ),
     "0009_unlisted_pages": _running(lambda: steps.UNLISTED_PAGES),
+    "0010_languages": _running(lambda: steps.LANGUAGES),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -67,8 +67,13 @@ FORMER_IDS: Final = (
 
 def _in_its_types(statement: str) -> str:
     """Return a statement that is written for SQLite with the types of PostgreSQL."""
-    types = {"INTEGER": "BIGINT", "TEXT": 'TEXT COLLATE "C"', "STRICT": ""}
-    return re.sub(r"\b(INTEGER|TEXT|STRICT)\b", lambda found: types[found[1]], statement)
+    types = {
+        "INTEGER": "BIGINT",
+        "TEXT": 'TEXT COLLATE "C"',
+        "STRICT": "",
+        "ADD COLUMN": "ADD COLUMN IF NOT EXISTS",
+    }
+    return re.sub(rf"\b({'|'.join(types)})\b", lambda found: types[found[1]], statement)
 
 
 # As `upgrade.STEPS`, with the statements of each. The first is made from the models until it is
@@ -83,6 +88,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0007_report_reasons": lambda: REPORT_REASONS,
     "0008_one_reader_for_a_mailbox": lambda: (FORMER_IDS, *steps.ONE_READER_FOR_A_MAILBOX),
     "0009_unlisted_pages": lambda: map(_in_its_types, steps.UNLISTED_PAGES),
+    "0010_languages": lambda: map(_in_its_types, steps.LANGUAGES),
 }
 
 _FACTS: Final = (

@@ -88,7 +88,8 @@ class ThreadTable(Table):
     A row with an `alias_id` has no comments: its url is another name of that thread's page. So no
     url can be both. `imported` is 1 if comments were imported into the thread: they have anchors.
     `likes` and `reposts` are those on other sites: see `mentions`. Each change that readers see
-    increments `version`.
+    increments `version`. `lang` is the tag of the page's language, "" if it is not known; the blog
+    is asked for it, and for the translations of the page, at `ask_at`.
     """
 
     id = peewee.AutoField()
@@ -106,12 +107,16 @@ class ThreadTable(Table):
     likes = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     reposts = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     version = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    lang = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    ask_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
     class Meta:
         indexes = ((("site_id", "url"), True),)
 
 
 add_index(ThreadTable, "thread_by_alias", "aliased", where="alias_id IS NOT NULL")
+_shown = "count > 0 AND alias_id IS NULL"
+add_index(ThreadTable, "thread_to_ask", "site", "ask_at", where=_shown)
 
 
 class ModeratorTable(Table):
@@ -164,6 +169,7 @@ class CommentTable(Table):
     hash. `permalink` is the address of a reply from elsewhere, "" for what was written here.
     `reader_id` is set if the author had signed in: see `readers.accounts`. `email` is as it was
     typed, and `email_key` its `address_key`, by which addresses are compared here and elsewhere.
+    `lang` is the tag of its language, that of the page where it was written; "" if not known.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -193,6 +199,7 @@ class CommentTable(Table):
     # No foreign key, so that a submission looks up no further row; ids are never used again.
     reader_id = peewee.IntegerField(null=True)
     email_key = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    lang = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
 
 # Lists show approved comments only, so their indexes hold nothing else; SQLite appends the id to

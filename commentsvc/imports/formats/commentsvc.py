@@ -130,4 +130,5 @@ def _comment(record: CommentRecord, position: str, line: bytes) -> ImportedComme
             for each in record.history
         ),
         reader=(record.reader.issuer, record.reader.subject) if record.reader else None,
+        lang=record.lang,
     )

@@ -91,7 +91,7 @@ class Converter:
             notes = [*notes, comment.note]
         votes = max(-MOST_VOTES, min(comment.votes, MOST_VOTES))
         numbers = (created, published, comment.edited, votes)
-        row = _row(numbers, who, text, comment.permalink)
+        row = _row(numbers, who, text, comment.permalink, comment.lang)
         return ConvertedComment("", status, key, row, text.kept, notes)
 
     def _key(self, comment: ImportedComment) -> bytes:
@@ -185,6 +185,7 @@ def _row(
     who: _Whose = _NOBODY,
     text: CommentText = _NO_TEXT,
     permalink: str = "",
+    lang: str = "",
 ) -> tuple[object, ...]:
     """Return the values of a comment's columns: see `reading.COLUMNS`.
 
@@ -202,4 +203,5 @@ def _row(
         text.html,
         who.reasons,
         permalink,
+        lang,
     )

@@ -28,6 +28,7 @@ COLUMNS: Final = (
     "html",
     "reasons",
     "permalink",
+    "lang",
 )
 _BEFORE_ROW: Final = 4
 _AFTER_ROW: Final = _BEFORE_ROW + 1 + len(COLUMNS)

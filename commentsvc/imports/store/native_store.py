@@ -363,7 +363,7 @@ def _add_thread(tx: Transaction, record: ThreadRecord, site: str, import_id: int
     row = tx.first(find_thread, record.url, site)
     if row is None or row[5] is not None:
         return  # no such site, or the page has another url here
-    site_id, _, thread_id, title, state, _ = row
+    site_id, _, thread_id, title, state, *_ = row
     is_new = thread_id is None
     if is_new:
         thread_id = tx.insert(insert_thread, (site_id, record.url))

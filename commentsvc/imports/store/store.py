@@ -78,6 +78,7 @@ _INSERT: Final = insertion(
     CommentTable.html,
     CommentTable.reasons,
     CommentTable.permalink,
+    CommentTable.lang,
     CommentTable.email_key,
 )
 _INSERT_IMPORTED: Final = insertion(
@@ -415,7 +416,7 @@ class ThreadFinder:
         if row[5] is not None:
             row = self._tx.first(find_aliased, row[5])
             assert row is not None, "an alias stands for a thread"
-        site_id, url, thread_id, title, state, _ = row
+        site_id, url, thread_id, title, state, *_ = row
         is_new = thread_id is None
         if is_new:
             url, title, state = page.url, "", AGING

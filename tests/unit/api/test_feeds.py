@@ -101,6 +101,19 @@ def test_titles_are_in_the_language_of_the_blog() -> None:
     assert page.findtext(f"{ATOM}entry/{ATOM}title") == "Ann zu A <post>"
 
 
+def test_an_entry_has_the_language_of_its_comment() -> None:
+    """Atom by `xml:lang` (RFC 4287, 2), RSS by Dublin Core, JSON Feed by `language`."""
+    german = replace(ENTRY, comment=replace(COMMENT, lang="de"))
+    feed = make_feed(SITE, [german, ENTRY])
+    content = ElementTree.fromstring(atom(feed)).findall(f".//{ATOM}content")
+    spoken = "{http://www.w3.org/XML/1998/namespace}lang"
+    assert [each.get(spoken) for each in content] == ["de", None]
+    items = ElementTree.fromstring(rss(feed)).findall(".//item")
+    word = "{http://purl.org/dc/elements/1.1/}language"
+    assert [each.findtext(word) for each in items] == ["de", None]
+    assert [each.get("language") for each in json.loads(json_feed(feed))["items"]] == ["de", None]
+
+
 def test_an_edited_comment_is_updated() -> None:
     entry = replace(ENTRY, comment=replace(COMMENT, edited_at=1_500_000_120_000))
     assert read(SITE, entry).findtext(ATOM + "updated") == "2017-07-14T02:42:00Z"

@@ -27,6 +27,7 @@ class Written(msgspec.Struct, frozen=True):
     edited: str | None = None
     votes: int = 0
     anchor: str = ""
+    lang: str = ""
 
 
 def read(comments: list[Written], page: DescribedPage = PAGE) -> Node:

@@ -79,6 +79,7 @@ def export(tmp_path_factory: pytest.TempPathFactory, engine: str) -> Path:
         add(database, url="/deleted/", now=NOW + 1)
         decide(database, DELETED, 4)
         add(database, url="/empty/", status="pending", html="<p>x</p>")
+        database.write_now(lambda tx: tx.execute("UPDATE comment SET lang = 'pt-BR' WHERE id = 2"))
     with opened(tmp_path_factory.mktemp("filled")) as database:
         fill(database)
         (folder / "filled.ndjson").write_bytes(exported(database))
