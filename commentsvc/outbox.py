@@ -165,6 +165,18 @@ def find_mailed(channel: Param, recipient: Param, kind: Param, since: Param, mos
 
 
 @prepared
+def find_sent(channel: Param, since: Param, most: Param) -> Select:
+    """Return at most `most` messages that a channel has sent since then."""
+    sent = OutboxTable.select(OutboxTable.id).where(
+        OutboxTable.state == literal(SENT),
+        IS_DONE,
+        OutboxTable.due_at > since,
+        OutboxTable.channel == channel,
+    )
+    return sent.limit(most)
+
+
+@prepared
 def find_due(channel: Param, now: Param, most: Param) -> Select:
     """Return the query for the rows that a channel has to send by now."""
     waiting = OutboxTable.select(*_ROW).where(

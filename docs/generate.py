@@ -129,7 +129,7 @@ FIRST_SETTINGS = (
 # Each subject of the other settings, with its sections.
 SUBJECTS = (
     ("Blogs", ("site",)),
-    ("Comments and moderation", ("comments", "moderation", "spam", "privacy")),
+    ("Comments and moderation", ("comments", "moderation", "spam", "judge", "privacy")),
     ("Mail and notifications", ("mail", "inbox", "hooks")),
     ("Signing in", ("readers", "oidc")),
     ("Replies from elsewhere, and other systems", ("mentions", "stacosys")),

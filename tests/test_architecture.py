@@ -97,7 +97,8 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 # Who sends requests to addresses of the settings, to addresses of strangers, or to both.
 SETTINGS_CLIENTS = frozenset({
     "admin.provider", "api.avatars", "auth.oidc", "blog.unlisted", "cli.moved_pages",
-    "delivery.akismet", "delivery.builds", "delivery.classifier", "delivery.webhooks",
+    "delivery.akismet", "delivery.builds", "delivery.classifier", "delivery.judge",
+    "delivery.webhooks",
     "imports.importer", "imports.sources.blog_pages", "mentions.page_posts", "mentions.poller",
     "pages.reader_sign_in", "util.polite_client",
 })  # fmt: skip

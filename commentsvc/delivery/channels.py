@@ -20,8 +20,9 @@ from commentsvc.delivery import builds
 from commentsvc.delivery import webhooks as hooks
 from commentsvc.delivery.akismet import Akismet
 from commentsvc.delivery.channel import Channel, Connection
-from commentsvc.delivery.classifier import Classifier
+from commentsvc.delivery.classifier import Classifier, ClassifierProgram
 from commentsvc.delivery.decision_links import DecisionLinks
+from commentsvc.delivery.judge import Judge
 from commentsvc.delivery.webhooks import Notification, Webhook, WebhookRequest
 from commentsvc.model import AKISMET, CLASSIFIER
 from commentsvc.settings.schema import HooksSettings, Settings
@@ -59,12 +60,13 @@ def targets(settings: Settings) -> list[Target]:
     recipients = mail.moderators if mail.host else ()
     spam = settings.spam
     # A mail is written when it is sent, and then says what the classifier answered in time.
-    delay = (spam.classifier_seconds + SPARE_SECONDS) * 1_000 if spam.classifier_url else 0
+    seconds = settings.judging_seconds
+    delay = (seconds + SPARE_SECONDS) * 1_000 if seconds else 0
     by_mail = [
         Target(MAIL, address, PERIODS[mail.digest], delay_ms=delay) for address in recipients
     ]
     webhooks = _webhooks(settings.hooks)
-    asked = {AKISMET: spam.akismet_key, CLASSIFIER: spam.classifier_url}
+    asked = {AKISMET: spam.akismet_key, CLASSIFIER: seconds}
     opinions = [Target(name, "", 0, True) for name, is_asked in asked.items() if is_asked]
     hooked = [Target(name, "", 0, name in webhooks) for name in _forms(settings.hooks)]
     sends = any(site.send_webmentions for site in settings.sites)
@@ -89,8 +91,9 @@ def channels(
     found.update(builds.channels(settings, clock))
     if settings.spam.akismet_key:
         found[AKISMET] = Akismet(settings, database, clock)
-    if settings.spam.classifier_url:
-        found[CLASSIFIER] = Classifier(settings, database, clock)
+    if settings.judging_seconds:
+        backend = Judge(settings) if settings.judge.url else ClassifierProgram(settings)
+        found[CLASSIFIER] = Classifier(settings, database, clock, backend)
     if settings.mail.host:
         from commentsvc.delivery.mail import MailComposer
         from commentsvc.delivery.smtp import Smtp

@@ -1,12 +1,12 @@
-"""Classifier: another program judges comments before they are published.
+"""Classifier: a program or a language model judges comments before they are published.
 
-If `spam.classifier_url` is set, a comment that would be published at once waits for the answer of
-that program; one that waits for a moderator anyway gets its opinion too. The outbox asks it after
+If `spam.classifier_url` or `judge.url` is set, a comment that would be published at once waits for
+the answer; one that waits for a moderator anyway gets the opinion too. The outbox asks it after
 the comment was stored: so no submission waits for it, and while it is down or slow, comments wait
 and none is lost. A failed request is retried for a week, with growing pauses; a moderator may
 decide at any time.
 
-The request is a POST of JSON with the same content and signature as webhooks (see
+The request to a program is a POST of JSON with the same content and signature as webhooks (see
 `webhooks.signature`). The answer is JSON too:
 
     {"decision": "accept" | "hold" | "spam", "reason": "…", "score": 0.93}
@@ -17,10 +17,11 @@ The request is a POST of JSON with the same content and signature as webhooks (s
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import msgspec
 
+from commentsvc import outbox
 from commentsvc.comments import queries
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
@@ -30,11 +31,14 @@ from commentsvc.delivery.channel import DeliveryRejected, TemporaryFailure
 from commentsvc.delivery.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import changes, history
-from commentsvc.settings.schema import Settings, origins
+from commentsvc.settings.schema import Settings, Site
 from commentsvc.spam import opinion
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import SettingsClient
+from commentsvc.util.i18n import gettext as _
+from commentsvc.util.i18n import moderators_language, translate
 from commentsvc.util.text import one_line
+from commentsvc.util.timestamps import DAY_MS
 
 REASON_LENGTH: Final = 200  # characters kept of a reason
 
@@ -47,22 +51,60 @@ class ClassifierAnswer(msgspec.Struct, frozen=True):
     score: float | None = None
 
 
-class ClassifierQuestion(NamedTuple):
-    """The request, and the id and text of its comment at that time."""
+class ClassifierBackend(Protocol):
+    """Whoever is asked: a program, or a language model (see `judge`)."""
 
-    request: WebhookRequest
+    a_day: int | None  # questions in a day at most
+
+    def prepare(self, notification: Notification) -> Any:
+        """Return the question about a comment."""
+
+    async def ask(self, question: Any) -> ClassifierAnswer:  # Any: what `prepare` made
+        """Return the answer. Raise DeliveryError."""
+
+
+class ClassifierProgram:
+    """The program at `spam.classifier_url`."""
+
+    a_day: int | None = None
+
+    def __init__(self, settings: Settings) -> None:
+        self.prepare = webhook(settings.spam.classifier_url, settings.hooks.secret)
+        self._deadline = settings.spam.classifier_seconds
+        self._client = SettingsClient(settings.hooks.allowed_networks)
+
+    async def ask(self, question: WebhookRequest) -> ClassifierAnswer:
+        """Return the program's answer. Raise DeliveryError."""
+        try:
+            answer = await exchange(question, self._client, self._deadline)
+        except TemporaryFailure as error:  # moderators decide on what it cannot read
+            raise DeliveryRejected(str(error)) from error
+        try:
+            return msgspec.json.decode(answer.text, type=ClassifierAnswer)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise DeliveryRejected(f"{answer.status} {error}") from error
+
+
+class ClassifierQuestion(NamedTuple):
+    """A question, and the id and text of its comment at that time.
+
+    `refusal` says that the day's questions are used up; "" if they are not.
+    """
+
+    prepared: Any  # by ClassifierBackend
     comment_id: int
     source: str
+    refusal: str
 
 
 class Classifier:
-    """A channel that asks the classifier, and acts on the answer."""
+    """A channel that asks for an opinion, and acts on the answer."""
 
-    def __init__(self, settings: Settings, database: Database, clock: Clock) -> None:
-        self._form = webhook(settings.spam.classifier_url, settings.hooks.secret)
-        self._deadline = settings.spam.classifier_seconds
-        self._client = SettingsClient(settings.hooks.allowed_networks)
-        self._origins = origins(settings.sites)
+    def __init__(
+        self, settings: Settings, database: Database, clock: Clock, backend: ClassifierBackend
+    ) -> None:
+        self._backend = backend
+        self._sites = {site.name: site for site in settings.sites}
         self._database = database
         self._clock = clock
 
@@ -70,9 +112,17 @@ class Classifier:
         entry = queries.find(snapshot, row.comment_id or 0)
         if entry is None or not _is_open(snapshot, entry, _reasons(snapshot, entry.comment.id)):
             return None
-        page = self._origins.get(entry.site, "") + entry.url
-        request = self._form(Notification(entry, row, page, self._clock.now_ms() // 1_000))
-        return ClassifierQuestion(request, entry.comment.id, entry.comment.source)
+        now = self._clock.now_ms()
+        site = self._sites.get(entry.site, Site())
+        language = moderators_language(site.language).tag
+        page = site.origin + entry.url
+        prepared = self._backend.prepare(Notification(entry, row, page, now // 1_000, language))
+        refusal, most = "", self._backend.a_day
+        if most and len(snapshot.query(outbox.find_sent, CLASSIFIER, now - DAY_MS, most)) == most:
+            refusal = translate(
+                _("Not asked: %(number)s questions were asked within a day.", number=most), language
+            )
+        return ClassifierQuestion(prepared, entry.comment.id, entry.comment.source, refusal)
 
     @contextlib.asynccontextmanager
     async def connect(self) -> AsyncIterator["Classifier"]:
@@ -80,15 +130,12 @@ class Classifier:
         yield self
 
     async def send(self, question: ClassifierQuestion) -> None:
-        try:
-            answer = await exchange(question.request, self._client, self._deadline)
-        except TemporaryFailure as error:  # moderators decide on what it cannot read
-            raise DeliveryRejected(str(error)) from error
-        try:
-            judged = msgspec.json.decode(answer.text, type=ClassifierAnswer)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            raise DeliveryRejected(f"{answer.status} {error}") from error
-        await self._database.write(_apply, question, judged, self._clock.now_ms())
+        answer = ClassifierAnswer("hold", question.refusal)
+        if not question.refusal:
+            answer = await self._backend.ask(question.prepared)
+        await self._database.write(_apply, question, answer, self._clock.now_ms())
+        if question.refusal:
+            raise DeliveryRejected(question.refusal)
 
 
 def _is_open(snapshot: Snapshot, entry: Entry, reasons: tuple[str, ...]) -> bool:

@@ -31,7 +31,7 @@ from commentsvc.markup.markdown import absolute
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, Entry
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.clock import Clock
-from commentsvc.util.http_client import DEADLINE, HttpResponse, RemoteError, SettingsClient
+from commentsvc.util.http_client import ANSWER, DEADLINE, HttpResponse, RemoteError, SettingsClient
 from commentsvc.util.i18n import ENGLISH, moderators_language, translate
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line, readable_address, shortened
@@ -59,14 +59,14 @@ class WebhookRequest(NamedTuple):
 
 
 async def exchange(
-    message: WebhookRequest, client: SettingsClient, deadline: float = DEADLINE
+    message: WebhookRequest, client: SettingsClient, deadline: float = DEADLINE, most: int = ANSWER
 ) -> HttpResponse:
     """Send `message`; return the answer, whose status is 2xx.
 
-    `deadline` is in seconds. Raise DeliveryError.
+    `deadline` is in seconds; `most` bytes of the answer are read. Raise DeliveryError.
     """
     try:
-        answer = await client.post(message.url, message.body, message.headers, deadline)
+        answer = await client.post(message.url, message.body, message.headers, deadline, most)
     except RemoteError as error:
         raise ServerUnreachable(str(error)) from error
     if not 200 <= answer.status < 300:

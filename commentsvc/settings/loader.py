@@ -75,6 +75,7 @@ def load(
             )
     reading.problems += _contradictions(Settings(**parts, sites=sites))
     reading.problems += _mention_contradictions(Settings(**parts, sites=sites))
+    reading.problems += _judge_contradictions(Settings(**parts, sites=sites))
     reading.problems += _artalk_contradictions(Settings(**parts, sites=sites))
     reading.problems += _inbox_contradictions(parts["mail"], parts["inbox"])
     if reading.problems:
@@ -180,6 +181,17 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield (
             'mail.user is set, but mail.security is "none": anybody on the way could read the '
             'password. Use "starttls" or "tls".'
+        )
+
+
+def _judge_contradictions(settings: Settings) -> Iterator[str]:
+    """As `_contradictions`, for the language model."""
+    if settings.judge.url and settings.spam.classifier_url:
+        yield "judge.url and spam.classifier_url are both set. Set one of them."
+    if settings.judge.url and not settings.judge.model:
+        yield (
+            "judge.url is set, but judge.model is not: the server asks which language model is"
+            " meant. Set it too."
         )
 
 

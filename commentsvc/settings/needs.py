@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import shutil
 import ssl
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from commentsvc.settings.schema import Settings
 from commentsvc.util.installation import how_to_install
 from commentsvc.util.tls import client_context
 
+KEY_BYTES = 2_100  # that are read of a file with a key
 BYTES = 9  # the most bytes of a character, by which browsers count, in a form: %E6%9C%A8
 
 
@@ -29,6 +31,29 @@ def unusable(settings: Settings) -> Iterator[str]:
                 f"{name} is {path}, {reason}. Name a file with certificates in PEM, or remove the"
                 " setting to trust the usual authorities."
             )
+    if settings.judge.key_file:
+        try:
+            judge_key(settings)
+        except OSError as error:
+            yield f"{error}."
+
+
+def judge_key(settings: Settings) -> str:
+    """Return the key in `judge.key_file`; "" without one. Raise OSError, which says why."""
+    path = Path(settings.judge.key_file)
+    if not settings.judge.key_file:
+        return ""
+    begin = f"judge.key_file is {path}, which"
+    try:
+        with path.open("rb") as file:
+            key = file.read(KEY_BYTES).strip()
+    except FileNotFoundError as error:
+        raise OSError(f"{begin} does not exist") from error
+    except OSError as error:
+        raise OSError(f"{begin} cannot be read: {describe(path)}") from error
+    if not re.fullmatch(rb"[!-~]{1,2000}", key):
+        raise OSError(f"{begin} should have one line with the key, and nothing else")
+    return key.decode()
 
 
 def _no_certificates(path: Path) -> str:

@@ -147,6 +147,10 @@ def origins(sites: Iterable[Site]) -> dict[str, str]:
     return {site.name: site.origin for site in sites}
 
 
+# How long a language model may take: a local one reads and writes a few words per second.
+JUDGE_SECONDS: Final = 30
+
+
 class CommentsSettings(Struct, frozen=True, kw_only=True):
     """Limits of a comment and of a list of comments."""
 
@@ -196,6 +200,17 @@ class SpamSettings(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return "Spam(...)"
+
+
+class JudgeSettings(Struct, frozen=True, kw_only=True):
+    """A language model that judges comments before they are shown."""
+
+    url: Annotated[str, SECRET_URL] = ""
+    model: Annotated[str, USER] = ""
+    key_file: Annotated[str, PATH] = ""
+
+    def __repr__(self) -> str:
+        return f"Judge({self.model!r}, ...)"
 
 
 class PrivacySettings(Struct, frozen=True, kw_only=True):
@@ -316,6 +331,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     comments: CommentsSettings = CommentsSettings()
     moderation: ModerationSettings = ModerationSettings()
     spam: SpamSettings = SpamSettings()
+    judge: JudgeSettings = JudgeSettings()
     privacy: PrivacySettings = PrivacySettings()
     mail: MailSettings = MailSettings()
     inbox: InboxSettings = InboxSettings()
@@ -327,6 +343,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     stacosys: StacosysSettings = StacosysSettings()
     auth: AuthSettings = AuthSettings()
     sites: tuple[Site, ...] = (Site(),)
+
+    @property
+    def judging_seconds(self) -> int:
+        """How long a program or a language model has to judge a comment; 0 if none is asked."""
+        if self.judge.url:
+            return JUDGE_SECONDS
+        return self.spam.classifier_seconds if self.spam.classifier_url else 0
 
 
 # The struct of each section of the file. `site` is a list of tables, all others are tables.

@@ -35,7 +35,7 @@ class SpamChecker:
     def __init__(self, settings: Settings, keys: Sequence[bytes]) -> None:
         wanted = settings.spam
         self._spam_from = wanted.spam_score
-        self._asks_classifier = bool(wanted.classifier_url)
+        self._asks_classifier = settings.judging_seconds > 0
         self._rules = TextRules(wanted.max_links, wanted.blocked_words, wanted.scripts)
         self._duplicates = Duplicates() if wanted.duplicates else None
         # Without a limit for each network, a limit for the whole site makes no sense.

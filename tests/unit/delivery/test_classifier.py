@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,8 +21,8 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc import outbox as outbox_queue
-from commentsvc.delivery.classifier import Classifier
-from commentsvc.delivery.worker import FIRST_REST, LONGEST_REST, OutboxWorker
+from commentsvc.delivery.classifier import ClassifierProgram
+from commentsvc.delivery.worker import FIRST_REST, LONGEST_REST
 from commentsvc.model import CLASSIFIER
 from commentsvc.moderation import author_edits, history
 from commentsvc.settings.schema import HooksSettings, Settings
@@ -30,25 +30,11 @@ from commentsvc.spam import pending_limit
 from commentsvc.spam.score import Verdict
 from tests.background import background
 from tests.e2e.program import ROOT
-from tests.unit.app_fixture import SETTINGS, Served, served, waiting
+from tests.unit.app_fixture import SETTINGS, served, waiting
 from tests.unit.database_fixture import decide
+from tests.unit.delivery.asking import Asking, listening
 
 SECRET = "whsec_c2VjcmV0IG9mIHRoZSBjbGFzc2lmaWVy"
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        text = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked.append(json.loads(text))  # type: ignore[attr-defined] # the test's own attribute
-        status, answer = self.server.answer(json.loads(text))  # type: ignore[attr-defined]  # the server is ours
-        body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        pass
 
 
 def judge(asked: dict[str, Any]) -> tuple[int, object]:
@@ -59,17 +45,6 @@ def judge(asked: dict[str, Any]) -> tuple[int, object]:
     return 200, {"decision": "accept"}
 
 
-@contextmanager
-def listening(
-    answer: Callable[[dict[str, Any]], tuple[int, object]],
-) -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.asked = []  # type: ignore[attr-defined] # the requests that it got
-    server.answer = answer  # type: ignore[attr-defined] # a function from a request to the answer
-    with background(server):
-        yield server
-
-
 def settings(url: str) -> Settings:
     return replace(
         SETTINGS,
@@ -78,31 +53,9 @@ def settings(url: str) -> Settings:
     )
 
 
-class Asking:
-    """A service with a classifier, and its outbox."""
-
-    def __init__(self, service: Served, server: ThreadingHTTPServer, url: str) -> None:
-        self.service = service
-        self.server = server
-        channel = Classifier(settings(url), service.database, service.clock)
-        self.worker = OutboxWorker(service.database, {CLASSIFIER: channel}, service.clock)
-
-    def ask(self) -> list[str]:
-        """Send the requests that are due; return the messages that the classifier received."""
-        self.server.asked.clear()  # type: ignore[attr-defined] # the test's own attribute
-        asyncio.run(self.worker.deliver(CLASSIFIER))
-        return [each["data"]["message"] for each in self.server.asked]  # type: ignore[attr-defined]  # the server is ours
-
-    def statuses(self) -> list[str]:
-        return [entry.comment.status for entry in self.service.stored()][::-1]
-
-    def reasons(self, comment_id: int) -> str:
-        sql = "SELECT reasons FROM comment WHERE id = ?"
-        return str(
-            self.service.database.read_now(
-                lambda snapshot: snapshot.execute(sql, (comment_id,)).fetchone()[0]
-            )
-        )
+def messages(asking: Asking) -> list[str]:
+    """Ask; return the messages that the classifier received."""
+    return [each["data"]["message"] for each in asking.ask()]
 
 
 @pytest.fixture
@@ -115,7 +68,7 @@ def server() -> Iterator[ThreadingHTTPServer]:
 def asking(tmp_path: Path, server: ThreadingHTTPServer) -> Iterator[Asking]:
     url = f"http://127.0.0.1:{server.server_address[1]}/"
     with served(tmp_path, settings(url)) as service:
-        yield Asking(service, server, url)
+        yield Asking(service, server, settings(url), ClassifierProgram(settings(url)))
 
 
 def test_a_comment_is_shown_when_the_classifier_has_accepted_it(asking: Asking) -> None:
@@ -124,7 +77,7 @@ def test_a_comment_is_shown_when_the_classifier_has_accepted_it(asking: Asking) 
     assert asking.statuses() == ["pending"] * 4
     assert asking.reasons(1).splitlines()[-1] == "classifier-waits +0"
     asking.service.purged.clear()
-    assert asking.ask() == ["accept me", "hold me", "spam", "fine"]
+    assert messages(asking) == ["accept me", "hold me", "spam", "fine"]
     assert asking.statuses() == ["approved", "pending", "spam", "approved"]
     assert "thread:blog:/p/" in asking.service.purged
     assert asking.reasons(2) == "classifier +0 hold, 0.5, it says hold"
@@ -170,7 +123,7 @@ def test_an_edit_is_judged_anew_and_shows_nothing_that_was_held(asking: Asking) 
     for number in (1, 2):
         database.write_now(author_edits.edit, number, "accept this", waits, now)
     assert asking.statuses() == ["pending", "pending"]
-    assert sorted(asking.ask()) == ["accept this", "accept this"]
+    assert sorted(messages(asking)) == ["accept this", "accept this"]
     assert asking.statuses() == ["approved", "pending"]
 
 
@@ -186,9 +139,9 @@ def test_the_opinion_on_an_old_text_is_not_used(asking: Asking) -> None:
         return judge(asked)
 
     asking.server.answer = answer  # type: ignore[attr-defined] # the test's own attribute
-    assert asking.ask() == ["accept"]
+    assert messages(asking) == ["accept"]
     assert asking.statuses() == ["pending"]
-    assert asking.ask() == ["spam"]
+    assert messages(asking) == ["spam"]
     assert asking.statuses() == ["spam"]
 
 
@@ -245,9 +198,9 @@ def test_while_it_is_away_comments_wait_and_it_is_asked_ever_less_often(asking: 
 
 
 @contextmanager
-def example(*arguments: str) -> Iterator[str]:
+def example(rspamd: str) -> Iterator[str]:
     """Run the example of the manual; return its address."""
-    words = [sys.executable, str(ROOT / "docs/examples/classifier.py"), *arguments]
+    words = [sys.executable, str(ROOT / "docs/examples/classifier.py"), rspamd]
     environ = {**os.environ, "CLASSIFIER_SECRET": SECRET, "CLASSIFIER_LISTEN": "127.0.0.1:0"}
     with subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True) as program:
         try:
@@ -257,25 +210,35 @@ def example(*arguments: str) -> Iterator[str]:
             program.kill()
 
 
-def chat(asked: dict[str, Any]) -> tuple[int, object]:
-    """Answer as a talkative language model does."""
-    comment = json.loads(asked["messages"][1]["content"])
-    opinion = {"decision": comment["message"], "reason": "so it is", "score": 0.1}
-    return 200, {"choices": [{"message": {"content": f"Sure! {json.dumps(opinion)}"}}]}
+class Rspamd(BaseHTTPRequestHandler):
+    """Answers as rspamd's normal worker does."""
+
+    def do_POST(self) -> None:
+        mail = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        answer = {"action": "reject" if "pills" in mail else "no action", "score": 15.5}
+        body = json.dumps(answer | {"symbols": {"PILLS": {}, "GTUBE": {}}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
 
 
-def test_the_example_asks_a_language_model(tmp_path: Path) -> None:
+def test_the_example_asks_rspamd(tmp_path: Path) -> None:
+    rspamd = ThreadingHTTPServer(("127.0.0.1", 0), Rspamd)
     with (
-        listening(chat) as model,
-        example("llm", f"http://127.0.0.1:{model.server_address[1]}/v1", "small") as url,
+        background(rspamd),
+        example(f"http://127.0.0.1:{rspamd.server_address[1]}") as url,
         served(tmp_path, settings(url)) as service,
     ):
         service.clock.moment = int(time.time() * 1_000)
-        asking = Asking(service, model, url)
-        for message in ("accept", "hold", "nonsense"):
+        asking = Asking(service, rspamd, settings(url), ClassifierProgram(settings(url)))
+        for message in ("pills", "hello"):
             service.submit(message, author="Bea")
         asyncio.run(asking.worker.deliver(CLASSIFIER))
-        assert asking.statuses() == ["approved", "pending", "pending"]
-        assert asking.reasons(2) == "classifier +0 hold, 0.1, so it is"
+        assert asking.statuses() == ["spam", "approved"]
+        assert asking.reasons(1) == "classifier +0 spam, 15.5, GTUBE, PILLS"
         with pytest.raises(HTTPError, match="401"):
             urlopen(Request(url, b"{}"))

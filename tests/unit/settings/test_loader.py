@@ -287,6 +287,13 @@ def test_hooks_need_their_secrets() -> None:
     assert found[1].startswith("hooks.telegram_token and hooks.telegram_chat belong together")
 
 
+def test_a_judge_needs_a_model_and_is_the_only_one() -> None:
+    environ = {"COMMENTSVC_JUDGE_URL": "https://l.example/v1", "COMMENTSVC_HOOKS_SECRET": "s" * 32}
+    both, no_model = problems(environ | {"COMMENTSVC_SPAM_CLASSIFIER_URL": "https://c.example/"})
+    assert both.startswith("judge.url and spam.classifier_url are both set")
+    assert no_model.startswith("judge.url is set, but judge.model is not")
+
+
 def test_webmentions_that_are_sent_need_a_page_of_ours() -> None:
     (problem,) = problems({"COMMENTSVC_SITE_SEND_WEBMENTIONS": "true"})
     assert problem.startswith("site.send_webmentions is set, but server.public_url is not")

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import certifi
+import pytest
 
 from commentsvc.settings import needs
 from commentsvc.settings.schema import (
     BackupSettings,
     InboxSettings,
+    JudgeSettings,
     MailSettings,
     Settings,
     StacosysSettings,
@@ -33,6 +35,27 @@ def test_a_mailbox_without_a_password_is_told() -> None:
     [line] = needs.missing(settings)
     assert line.startswith("inbox.user is set, but inbox.password is not: ")
     assert "COMMENTSVC_INBOX_PASSWORD_FILE" in line
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "which does not exist"),
+        (b"", "which should have one line with the key, and nothing else"),
+        (b"sk-one\nsk-two\n", "which should have one line with the key, and nothing else"),
+        (b"k" * 3_000, "which should have one line with the key, and nothing else"),
+    ],
+)
+def test_a_key_that_cannot_be_used_is_told(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    path = tmp_path / "key"
+    if content is not None:
+        path.write_bytes(content)
+    settings = Settings(judge=JudgeSettings(key_file=str(path)))
+    assert [*needs.unusable(settings)] == [f"judge.key_file is {path}, {said}."]
+    path.write_bytes(b"sk-one\n")
+    assert needs.judge_key(settings) == "sk-one"
 
 
 def test_a_folder_that_is_a_file_is_told(tmp_path: Path) -> None:
