@@ -498,7 +498,7 @@ def _routes_for_readers(
     api = CommentsApi(service, cors, submissions, serializer)
     actions = AuthorActions(service, cors, submissions, serializer)
     reactions = PageReactions(service, cors)
-    images = CommentImages(service, cors)
+    images = CommentImages(service, cors, submissions)
     feeds = Feeds(service)
     as_pages = partial(errors_as_pages, service.sites)
     routes = [

@@ -116,6 +116,17 @@ export interface FormToken {
   notify?: boolean;
   sign_in?: boolean;
   images?: number; // bytes of a picture
+  asks?: Asks;
+}
+
+/** What a site asks for, if it is not the usual. */
+export interface Asks {
+  author?: "hidden" | "optional";
+  email?: "hidden" | "required";
+  site?: "hidden" | "required";
+  agreement?: string;
+  guidelines?: string; // HTML
+  members_only?: boolean;
 }
 
 export interface Challenge {

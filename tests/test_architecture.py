@@ -554,6 +554,7 @@ def test_templates_leave_only_html_of_comments_a_qr_code_and_json_ld_unescaped()
     texts = [path.read_text() for path in (PACKAGE / "templates").rglob("*.*")]
     found = {name for text in texts for name in re.findall(r"([\w.]+)\s*\|\s*safe\b", text)}
     html = {"card.html", "comment.html", "entry.comment.html", "quotation.html"}
+    html.add("options.guidelines")
     assert found == {*html, "picture", "structured"}
 
 
@@ -904,7 +905,7 @@ SCRIPTS = [
     "thread/accent", "thread/contrast",
     "thread/deleted", "thread/likes",
     "form/replying", "form/form", "form/sending", "form/preview", "form/refusal", "form/offers",
-    "reader/reader", "reader/reader_token", "reader/signed_in",
+    "form/asked", "reader/reader", "reader/reader_token", "reader/signed_in",
     "pictures/attaching", "pictures/picture_panel", "pictures/uploading",
     "form/toolbar", "form/completion", "form/formatting", "form/proof_of_work", "rich", "code",
     "reactions", "views", "latest", "popular", "reacting", "lists", "count", "counts",

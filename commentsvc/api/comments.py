@@ -374,7 +374,7 @@ class CommentsApi:
         """
         network = self._submissions.admit(request)
         locate = self._sites.locator(query.site)
-        submission = from_json(request.json(), self._settings.comments, locate)
+        submission = from_json(request.json(), self._submissions.rules(request, locate))
         accepted, cors = await self._submissions.submit(request, network, submission)
         return self._receipt(submission.page[0], accepted, cors)
 

@@ -17,6 +17,7 @@ from msgspec import Meta
 
 from commentsvc.api.parameters import LanguageTag, PageQuery
 from commentsvc.api.serialize import UploadedImage
+from commentsvc.api.submit import HttpSubmissions
 from commentsvc.comments import images
 from commentsvc.comments.submission import SubmissionError
 from commentsvc.context import ServiceContext
@@ -87,8 +88,11 @@ class UploadQuery(PageQuery, frozen=True):
 class CommentImages:
     """The handlers of images, and what makes them."""
 
-    def __init__(self, service: ServiceContext, cors: CorsPolicy) -> None:
+    def __init__(
+        self, service: ServiceContext, cors: CorsPolicy, submissions: HttpSubmissions
+    ) -> None:
         settings = service.settings
+        self._submissions = submissions
         self._database = service.database
         self._sites = service.sites
         self._clock = service.clock
@@ -113,7 +117,7 @@ class CommentImages:
         "/api/images",
         {201: json_of(UploadedImage)},
         body=(Content("application/octet-stream"),),
-        errors=(400, 403, 404, 429, 503),
+        errors=(400, 401, 403, 404, 429, 503),
         takes_file=True,
     )
     async def upload(self, request: Request, query: UploadQuery) -> Response:
@@ -122,11 +126,13 @@ class CommentImages:
         It is a JPEG, PNG, WebP or GIF file. A comment shows it by ``![description](image)``
         in its Markdown, with `image` from the answer; `url` is its address from when the
         comment is approved. It is removed after a day without a comment. The service makes
-        a new file of it, without metadata. 400 if the picture cannot be used, 403 for a
-        foreign page, 404 if the site shows no images, 429, 503.
+        a new file of it, without metadata. 400 if the picture cannot be used, 401 where only
+        readers who have signed in may write, 403 for a foreign page, 404 if the site shows no
+        images, 429, 503.
         """
         site = self._sites.locate(query.url, query.site).site
         headers = self._cors.check(request, site)
+        self._submissions.writer(request, site)
         name = await self.store(request, site, request.body)
         base = self._sites.options[site].images
         body = UploadedImage(f"image:{name}", f"{base}{PREFIX}{name}{SUFFIX}")

@@ -16,6 +16,7 @@ from commentsvc.http.messages import JSON, Error, Response, encode
 from commentsvc.http.operation import Content, Operation, declared, handles, json_of
 from commentsvc.http.router import Route
 from commentsvc.settings.schema import Settings, Site
+from commentsvc.settings.types import REQUIRED
 from commentsvc.util.installation import version
 
 Json = dict[str, Any]  # Any: part of a JSON document as the OpenAPI standard defines it
@@ -200,8 +201,11 @@ def _bounded(node: Any, bounds: Mapping[str, Json]) -> Any:
 
 def _bounds(settings: Settings) -> dict[str, Json]:
     url = {"pattern": url_pattern(settings.sites), "minLength": 1, "maxLength": LENGTH}
+    author: Json = {"minLength": 1, "maxLength": settings.comments.author_length}
+    if any(site.name_field != REQUIRED for site in settings.sites):
+        author |= {"minLength": 0, "pattern": ""}
     return {
-        "author": {"minLength": 1, "maxLength": settings.comments.author_length},
+        "author": author,
         "message": {"minLength": 1, "maxLength": settings.comments.message_length},
         "site": {"enum": ["", *(site.name for site in settings.sites)]},
         "emoji": {"enum": sorted({each for site in settings.sites for each in site.reactions})},

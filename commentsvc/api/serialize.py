@@ -15,6 +15,7 @@ from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.popular import Period
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.model import APPROVED, PENDING, Comment
+from commentsvc.settings.types import AskedField
 from commentsvc.util.origin import address_key
 from commentsvc.util.text import initial
 from commentsvc.util.timestamps import local, rfc3339
@@ -218,6 +219,22 @@ class Challenge(Answer, frozen=True):
     signature: str
 
 
+class AskedOptions(Answer, frozen=True):
+    """What a form asks for, if it is not the usual.
+
+    `author`, `email` and `site` are fields; the box with the text `agreement` has to be ticked, and
+    `agreed` sent. `guidelines` are HTML to show above the form. With `members_only`, only readers
+    who have signed in can write, and the fields stay away.
+    """
+
+    author: AskedField = "required"
+    email: AskedField = "optional"
+    site: AskedField = "optional"
+    agreement: str = ""
+    guidelines: str = ""
+    members_only: bool = False
+
+
 class FormOptions(Answer, frozen=True):
     """What a form needs.
 
@@ -232,6 +249,7 @@ class FormOptions(Answer, frozen=True):
     proof_of_work: Challenge | UnsetType = UNSET
     sign_in: bool = False
     images: Annotated[int, Meta(ge=0)] = 0
+    asks: AskedOptions | UnsetType = UNSET
 
 
 class OwnComment(Answer, frozen=True, gc=False):

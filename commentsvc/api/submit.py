@@ -4,13 +4,22 @@ JSON, our form and Stacosys' forms are read and answered in different ways; this
 they share. `commentsvc.submissions.service` judges and stores a submission.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
-from commentsvc.api.serialize import FormOptions
+from commentsvc.api.serialize import AskedOptions, FormOptions
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.submission import Submission, avatar
+from commentsvc.comments.submission import (
+    NO_EMAIL,
+    AskedFields,
+    Rules,
+    Submission,
+    SubmissionError,
+    avatar,
+)
 from commentsvc.context import ServiceContext
 from commentsvc.db.errors import DatabaseError
 from commentsvc.http.messages import (
@@ -23,6 +32,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.readers import accounts
 from commentsvc.readers.accounts import SignedReader
+from commentsvc.settings.types import HIDDEN, OPTIONAL, REQUIRED
 from commentsvc.spam.score import Verdict
 from commentsvc.submissions.service import Accepted, SubmissionService
 from commentsvc.util.client_network import network_of
@@ -41,6 +51,7 @@ NOT_STORED: Final = -1.0
 
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 SIGNED_OUT: Final = _("You are not signed in. Please sign in again.")
+MEMBERS_ONLY: Final = _("Only readers who have signed in can comment here. Please sign in first.")
 
 
 class HttpSubmissions:
@@ -54,7 +65,7 @@ class HttpSubmissions:
         self._attempts = NetworkLimiter(settings.spam.rate_limit, ATTEMPTS)
         self._previews = NetworkLimiter(PREVIEWS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
-        self._length = settings.comments.message_length
+        self._bounds = settings.comments
         self._picture_bytes = settings.comments.image_kib << 10
         self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
         self._with_readers = {
@@ -73,13 +84,33 @@ class HttpSubmissions:
     def form_options(self, request: Request, site: str) -> FormOptions:
         """Return what a form of `site` needs: form token, proof of work and limits."""
         issued = self._submissions.issue_token(site, network_of(self._proxies.client(request)))
+        options, mails = self._sites.options[site], self._replies
+        asks = AskedOptions(
+            *options.asks[:4], guidelines=options.guidelines, members_only=options.members_only
+        )
         return FormOptions(
-            length=self._length,
-            notify=self._replies,
+            length=self._bounds.message_length,
+            notify=mails and (options.asks.email != HIDDEN or options.members_only),
             sign_in=site in self._with_readers,
-            images=self._picture_bytes if self._sites.options[site].images else 0,
+            images=self._picture_bytes if options.images else 0,
+            asks=UNSET if asks == AskedOptions() else asks,
             **issued,
         )
+
+    def rules(self, request: Request, locate: Callable[[str], PageRef], session: str = "") -> Rules:
+        """Return what a submission is checked against; `locate` finds its page.
+
+        `session` is the token of a reader who signed in, if the request has it in a form's field.
+        """
+
+        def asks(site: str) -> AskedFields:
+            asked = self._sites.options[site].asks
+            if not (session or request.header("authorization")):
+                return asked
+            email = OPTIONAL if asked.email == REQUIRED else asked.email
+            return asked._replace(author=OPTIONAL, email=email)  # `writer` has the reader's
+
+        return Rules(self._bounds, locate, asks)
 
     def admit(self, request: Request) -> bytes:
         """Count an attempt to submit before it is read; return its network. Raise HttpError 429.
@@ -91,15 +122,15 @@ class HttpSubmissions:
         return network
 
     async def submit(
-        self, request: Request, network: bytes, submission: Submission
+        self, request: Request, network: bytes, submission: Submission, session: str = ""
     ) -> tuple[Accepted, Headers]:
         """Judge and store a submission; return the result and the CORS headers of the answer.
 
-        `network` is what `admit` returned. Raise HttpError 403 or 429, CommentsError,
-        DatabaseError; then nothing is stored.
+        `network` is what `admit` returned; `session` is as for `rules`. Raise HttpError 401, 403 or
+        429, SubmissionError, CommentsError, DatabaseError; then nothing is stored.
         """
         headers = self._check(request, network, submission)
-        submission = self._completed(request, submission)
+        submission = self._completed(request, submission, session)
         try:
             return await self._submissions.submit(submission, network), headers
         except DatabaseError:
@@ -119,25 +150,41 @@ class HttpSubmissions:
 
     def reader(self, request: Request, site: str) -> SignedReader:
         """Return the reader of the session whose token a request has. Raise HttpError 401."""
-        if token := request.bearer():
+        return self._reader(request.bearer(), site)
+
+    def _reader(self, token: str, site: str) -> SignedReader:
+        if token:
             who = self._database.read_now(accounts.of_token, token, self._clock.now_ms())
             if who is not None and who.site == site and who.name:
                 return who
         raise HttpError(401, "signed_out", SIGNED_OUT, headers=CHALLENGE)
 
-    def _completed(self, request: Request, submission: Submission) -> Submission:
+    def writer(self, request: Request, site: str, session: str = "") -> SignedReader | None:
+        """Return the reader who signed in, None for a guest; `session` is as for `rules`.
+
+        Raise HttpError 401 for a session that is over, and for a guest where only members write.
+        """
+        if site in self._with_readers and (session or request.header("authorization")):
+            return self._reader(session or request.bearer(), site)
+        if self._sites.options[site].members_only:
+            raise HttpError(401, "signed_out", MEMBERS_ONLY, headers=CHALLENGE)
+        return None
+
+    def _completed(self, request: Request, submission: Submission, session: str) -> Submission:
         """Return a submission with the author who has signed in, and the language for mails.
 
-        Both are in the request, if at all. Raise HttpError 401.
+        Both are in the request, if at all. Raise HttpError 401, SubmissionError.
         """
         if submission.notify or submission.follow:
             language = requested_language(request.query)
             submission = msgspec.structs.replace(submission, language=language)
         site = submission.page[0]
-        if site not in self._with_readers or not request.header("authorization"):
+        who = self.writer(request, site, session)
+        if who is None:
             return submission
-        who = self.reader(request, site)
         email = who.email or submission.email
+        if not email and self._sites.options[site].asks.email == REQUIRED:
+            raise SubmissionError({"email": NO_EMAIL})
         return msgspec.structs.replace(
             submission, author=who.name, email=email, avatar=avatar(email), reader_id=who.id
         )

@@ -33,9 +33,12 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from commentsvc.markup.markdown import absolute
+from commentsvc.comments.submission import ANONYMOUS, AskedFields
+from commentsvc.markup.markdown import absolute, render
 from commentsvc.model import Entry
 from commentsvc.settings.schema import Site
+from commentsvc.settings.types import REQUIRED
+from commentsvc.util.i18n import translate
 from commentsvc.util.origin import host_of, origin
 from commentsvc.util.suggestions import no_such
 from commentsvc.util.timestamps import DAY_MS
@@ -162,12 +165,19 @@ def _blog(site: Site) -> Blog:
     return Blog(site.title or host_of(site.origin) or site.name, address)
 
 
+def _guidelines(site: Site) -> str:
+    """Return the HTML of what readers see above the form; "" for nothing."""
+    html = absolute(render(site.guidelines.strip()), f"{site.origin}/")
+    return f'<div lang="{site.language}">\n{html}</div>' if html else ""
+
+
 class SiteOptions(NamedTuple):
     """What the settings of a site say about its comments.
 
     `open_for` is how long threads take comments, in milliseconds (0: always); `language` the tag of
     the site's language; `math` whether formulas are shown; `images` the address of the service if
     images are shown, else ""; `pictures` the URL of authors' pictures for `item`, "" without any.
+    `asks` is what authors are asked for, and `guidelines` the HTML above the form.
     """
 
     open_for: int
@@ -175,6 +185,9 @@ class SiteOptions(NamedTuple):
     math: bool
     images: str
     pictures: str
+    asks: AskedFields
+    guidelines: str
+    members_only: bool
 
 
 class Sites:
@@ -277,6 +290,15 @@ class Sites:
             math=site.math,
             images=base if site.images else "",
             pictures=f"api/avatar/*{query}" if site.avatar_url else "",
+            asks=AskedFields(
+                site.name_field,
+                site.email_field,
+                site.website_field,
+                site.agreement.strip(),
+                "" if site.name_field == REQUIRED else translate(ANONYMOUS, site.language),
+            ),
+            guidelines=_guidelines(site),
+            members_only=site.members_only,
         )
 
     def _absolute(self, url: str, name: str) -> PageRef:

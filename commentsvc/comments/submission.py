@@ -13,13 +13,14 @@ Errors: SubmissionError > MalformedError.
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from commentsvc.markup import markdown
 from commentsvc.settings.schema import CommentsSettings
+from commentsvc.settings.types import HIDDEN, OPTIONAL, REQUIRED, AskedField
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import deliverable, host_of
@@ -47,6 +48,8 @@ _MISSING = {
     "author": _("Please enter a name."),
     "message": _("Please write a comment."),
 }
+NO_EMAIL: Final = _("Please enter your email address, such as ann@example.org.")
+ANONYMOUS: Final = _("Anonymous")  # the author of a comment without a name
 
 # The patterns of addresses in the JSON Schema: every JSON Schema library understands them, and
 # `check` accepts all that match.
@@ -133,6 +136,10 @@ Follow = Annotated[
         "must confirm it."
     ),
 ]
+Agreed = Annotated[
+    bool,
+    _described("Whether the author has ticked the box of a site that has an `agreement`."),
+]
 Honeypot = Annotated[
     str,
     _described("Leave it empty: a submission with a value here is treated as spam.", maxLength=0),
@@ -159,6 +166,7 @@ class SubmissionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     key: Key | None = None
     notify: Notify | None = None
     follow: Follow | None = None
+    agreed: Agreed | None = None
     subject: Honeypot | None = None
     form_token: FormToken | None = None
     proof_of_work: SolvedWork | None = None
@@ -203,15 +211,39 @@ class Submission(msgspec.Struct, frozen=True, gc=False):
         return hash((self.key or (self.author, self.message), self.page))
 
 
-# Returns the site's name and the canonical url for the url of a page; raises ValueError.
-Locate = Callable[[str], tuple[str, str]]
+class AskedFields(NamedTuple):
+    """What a site asks an author for, by the names in the API, and the text of the box to tick.
+
+    `anonymous` is the name of an author who gives none.
+    """
+
+    author: AskedField = REQUIRED
+    email: AskedField = OPTIONAL
+    site: AskedField = OPTIONAL
+    agreement: str = ""
+    anonymous: str = ""
+
+
+class Rules(NamedTuple):
+    """What a submission is checked against.
+
+    `locate` returns the site's name and the canonical url for the url of a page, or raises
+    ValueError; `asks` returns what a site asks for.
+    """
+
+    bounds: CommentsSettings
+    locate: Callable[[str], tuple[str, str]]
+    asks: Callable[[str], AskedFields] = lambda _site: AskedFields()
+
 
 _decode_fields = msgspec.json.Decoder(SubmissionFields).decode
 _decode_anything = msgspec.json.Decoder().decode
 _TYPES = {field.name: field.type for field in msgspec.structs.fields(SubmissionFields)}
 _EMPTY = {"url": "", "author": "", "message": ""}
 
-_KINDS = {"parent": "a whole number", "notify": "true or false", "follow": "true or false"}
+_KINDS = {"parent": "a whole number"} | dict.fromkeys(
+    ("notify", "follow", "agreed"), "true or false"
+)
 
 # What a message loses: control characters other than tabs and line ends, which are one byte each.
 _CONTROL = bytes((*range(0x09), *range(0x0B, 0x20), 0x7F))
@@ -268,8 +300,8 @@ def is_key(text: str) -> bool:
     return bool(_KEY.fullmatch(text))
 
 
-def from_json(body: bytes, bounds: CommentsSettings, locate: Locate) -> Submission:
-    """Read a submission from a JSON body; `locate` finds its page. Raise SubmissionError."""
+def from_json(body: bytes, rules: Rules) -> Submission:
+    """Read a submission from a JSON body. Raise SubmissionError."""
     problems: dict[str, Text] = {}
     try:
         fields = _decode_fields(body)
@@ -277,10 +309,10 @@ def from_json(body: bytes, bounds: CommentsSettings, locate: Locate) -> Submissi
         fields = _convert(_decode_object(body), problems)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise MalformedError("The body is not valid JSON in UTF-8.") from None
-    return check(fields, bounds, locate, problems)
+    return check(fields, rules, problems)
 
 
-def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate) -> Submission:
+def from_form(form: Mapping[str, str], rules: Rules) -> Submission:
     """Read a submission from the fields of a posted form, as `from_json` does."""
     problems: dict[str, Text] = {}
     values: dict[str, object] = {name: text for name, text in form.items() if text}
@@ -288,9 +320,11 @@ def from_form(form: Mapping[str, str], bounds: CommentsSettings, locate: Locate)
         values["parent"] = parent
     if wish := values.pop("notify", ""):
         values["follow" if wish == FOLLOW else "notify"] = True
+    if values.pop("agreed", ""):
+        values["agreed"] = True
     if _HOST.match(form.get("site", "").strip()):
         values["site"] = f"https://{form['site'].strip()}"
-    return check(_convert(values, problems), bounds, locate, problems)
+    return check(_convert(values, problems), rules, problems)
 
 
 def message_from_json(body: bytes, bounds: CommentsSettings, may_be_blank: bool = False) -> str:
@@ -360,34 +394,28 @@ def _unknown(name: str) -> str:
 
 
 def check(
-    fields: SubmissionFields,
-    bounds: CommentsSettings,
-    locate: Locate,
-    problems: dict[str, Text] | None = None,
+    fields: SubmissionFields, rules: Rules, problems: dict[str, Text] | None = None
 ) -> Submission:
-    """Clean and check `fields`; `problems` are those found before. Raise SubmissionError."""
+    """Clean and check `fields`; `problems` are those found before. Raise SubmissionError.
+
+    The value of a field that the site hides is dropped.
+    """
     wrong = {} if problems is None else problems
-    author, email = one_line(fields.author), (fields.email or "").strip()
+    page, asks, bounds = ("", ""), AskedFields(), rules.bounds
+    try:
+        page = rules.locate(fields.url)
+        asks = rules.asks(page[0])
+    except ValueError as error:
+        wrong.setdefault("url", str(error))
     sent_message = _with_plain_lines(fields.message)
     message = _cleaned(sent_message)
     if _is_blank(message):
         message = ""
-    site = with_plain_scheme((fields.site or "").strip())
-    page = ("", "")
-    try:
-        page = locate(fields.url)
-    except ValueError as error:
-        wrong.setdefault("url", str(error))
-    _check_text(wrong, "author", author, len(fields.author), bounds.author_length)
+    author, email, site = _author(fields, asks, bounds, wrong)
+    wants_mail = asks.email != HIDDEN
     _check_text(wrong, "message", message, len(sent_message), bounds.message_length)
-    if email or fields.notify or fields.follow:
-        _check_email(wrong, email)
-    if site and not is_site(site):
-        wrong["site"] = _(
-            "A website must begin with http:// or https://, and may have at most %(limit)s "
-            "characters and no spaces. Please correct it, or leave it empty.",
-            limit=SITE_LENGTH,
-        )
+    if asks.agreement and not fields.agreed:
+        wrong["agreed"] = _("Please tick the box: %(box)s", box=asks.agreement)
     if fields.parent is not None and not 0 < fields.parent <= BIGGEST_ID:
         wrong["parent"] = "This must be the id of a comment, a positive whole number."
     if fields.key and not is_key(fields.key):
@@ -406,11 +434,36 @@ def check(
         title,
         fields.key or "",
         fields.subject or "",
-        bool(fields.notify),
-        bool(fields.follow),
+        wants_mail and bool(fields.notify),
+        wants_mail and bool(fields.follow),
         fields.form_token or "",
         fields.proof_of_work or "",
     )
+
+
+def _author(
+    fields: SubmissionFields, asks: AskedFields, bounds: CommentsSettings, wrong: dict[str, Text]
+) -> tuple[str, str, str]:
+    """Return the author's name, address and web site; add what is wrong with them to `wrong`."""
+    sent_name = "" if asks.author == HIDDEN else fields.author
+    name = one_line(sent_name)
+    email = "" if asks.email == HIDDEN else (fields.email or "").strip()
+    site = "" if asks.site == HIDDEN else with_plain_scheme((fields.site or "").strip())
+    if name or asks.author == REQUIRED:
+        _check_text(wrong, "author", name, len(sent_name), bounds.author_length)
+    if asks.email == REQUIRED and not is_email(email):
+        wrong["email"] = NO_EMAIL
+    elif email or (asks.email != HIDDEN and (fields.notify or fields.follow)):
+        _check_email(wrong, email)
+    if asks.site == REQUIRED and not is_site(site):
+        wrong["site"] = _("Please enter the address of your website, such as https://example.org/.")
+    elif site and not is_site(site):
+        wrong["site"] = _(
+            "A website must begin with http:// or https://, and may have at most %(limit)s "
+            "characters and no spaces. Please correct it, or leave it empty.",
+            limit=SITE_LENGTH,
+        )
+    return name or asks.anonymous, email, site
 
 
 def _with_plain_lines(message: str) -> str:

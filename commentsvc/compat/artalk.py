@@ -419,7 +419,12 @@ class ArtalkApi(SiteApi):
         votes = ArtalkVotes(max(number, 0), max(-number, 0))
         return json_answer(votes, *self._cors.check(request, self._site.name))
 
-    @_handles("POST", "/artalk/api/v2/comments", ArtalkComment, body=ArtalkSubmission)
+    @_handles(
+        "POST",
+        "/artalk/api/v2/comments",
+        {200: json_of(ArtalkComment), 401: _ERROR},
+        body=ArtalkSubmission,
+    )
     async def submit(self, request: Request) -> Response:
         """Submit a comment (Artalk)."""
         sent, accepted, cors = await self.store(request, _fields, any_parent=False)

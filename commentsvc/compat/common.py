@@ -205,7 +205,7 @@ class SiteApi:
         """
         network = self._submissions.admit(request)
         checked = msgspec.structs.replace(
-            check(read(request), self._bounds, self._locate),
+            check(read(request), self._submissions.rules(request, self._locate)),
             form_token=None,
             any_parent=any_parent,
         )

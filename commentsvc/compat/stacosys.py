@@ -58,6 +58,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import NOTHING, TEXT, Content, declared, form_of, handles
 from commentsvc.http.router import Handler, HandlerResult, Route, bound, route
 from commentsvc.model import site_tag
+from commentsvc.settings.types import HIDDEN, REQUIRED
 from commentsvc.util.threads import ANSWERS, run_in
 
 _log = logging.getLogger(__name__)
@@ -150,7 +151,6 @@ class Stacosys:
         """Take the service for submissions, and our own handlers for requests that are the same."""
         self._tokens = {site.token: site.name for site in service.settings.sites if site.token}
         self._redirect = (("Location", service.settings.stacosys.redirect), NOT_STORED)
-        self._bounds = service.settings.comments
         self._sites = service.sites
         self._submissions = submissions
         self._api = api
@@ -204,7 +204,7 @@ class Stacosys:
         "/newcomment",
         {302: NOTHING},
         body=form_of(StacosysForm),
-        errors=(400, 403, 404, 409, 415, 429, 503),
+        errors=(400, 401, 403, 404, 409, 415, 429, 503),
     )
     async def submit_form(self, request: Request, query: WriteQuery) -> Response:
         """Submit a comment (Stacosys 2 and 3).
@@ -221,7 +221,9 @@ class Stacosys:
         await self._submit(request, query, StacosysJson(**known, captcha=trapped))
         return Response(302, self._redirect, b"")
 
-    @_handles("POST", "/comments", TEXT, body=StacosysJson, errors=(400, 403, 404, 409, 429, 503))
+    @_handles(
+        "POST", "/comments", TEXT, body=StacosysJson, errors=(400, 401, 403, 404, 409, 429, 503)
+    )
     async def submit_json(self, request: Request, query: WriteQuery) -> Response:
         """Submit a comment (Stacosys 1)."""
         if request.media_type() != JSON:
@@ -272,17 +274,26 @@ class Stacosys:
         network = self._submissions.admit(request)
         site = query.site or self._site_of(sent.token or "")
         locate = self._sites.locator(site)
+        email = (sent.email or "").strip()
         fields = SubmissionFields(
             sent.url,
             sent.author,
             sent.message,
+            email=email if is_email(email) else None,
             site=stacosys_site(sent.site or ""),
             subject=sent.captcha,
         )
-        submission = check(fields, self._bounds, locate)
+        submission = check(fields, self._submissions.rules(request, locate))
+        asked = self._sites.options[submission.page[0]].asks.email
+        if asked == HIDDEN:
+            email = ""
         follows = bool(sent.subscribe) and sent.subscribe not in UNSUBSCRIBED
         await self._submissions.submit(
-            request, network, _as_sent_by_old_clients(submission, sent.email or "", follows=follows)
+            request,
+            network,
+            _as_sent_by_old_clients(
+                submission, email, follows=follows, needs_address=asked == REQUIRED
+            ),
         )
 
 
@@ -345,18 +356,22 @@ def stacosys_site(site: str) -> str:
     return site if is_site(site) else ""
 
 
-def _as_sent_by_old_clients(submission: Submission, email: str, *, follows: bool) -> Submission:
-    """Return a submission with its avatar; its address is stored only for one who `follows`."""
-    address = email.strip()
-    digest = address.lower()
+def _as_sent_by_old_clients(
+    submission: Submission, email: str, *, follows: bool, needs_address: bool
+) -> Submission:
+    """Return a submission with its avatar.
+
+    Its address is stored only for one who `follows`, or where the site requires it.
+    """
+    digest = email.lower()
     if "@" in digest:
         digest = avatar(digest)
     digest = digest if _DIGEST(digest) else ""
-    follows = follows and is_email(address)
+    follows = follows and bool(submission.email)
     return msgspec.structs.replace(
         submission,
         avatar=digest,
         form_token=None,
-        email=address if follows else "",
+        email=submission.email if follows or needs_address else "",
         follow=follows,
     )

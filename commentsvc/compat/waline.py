@@ -294,7 +294,7 @@ class WalineApi(SiteApi):
         )
         return self.answer(WalineAnswer(shown), thread_tag(self._site.name, part.thread.url))
 
-    @_handles("POST", "/waline/api/comment", _ANSWER, body=WalineSubmission)
+    @_handles("POST", "/waline/api/comment", {200: _ANSWER, 401: _ANSWER}, body=WalineSubmission)
     async def submit(self, request: Request) -> Response:
         """Submit a comment (Waline)."""
         _, accepted, cors = await self.store(request, _fields, any_parent=True)

@@ -31,6 +31,7 @@ from commentsvc.model import APPROVED, PENDING
 from commentsvc.moderation import authorized, changes, profiles
 from commentsvc.outbox import MailAddress
 from commentsvc.readers import subscriptions
+from commentsvc.settings.types import HIDDEN
 from commentsvc.submissions.service import SubmissionService
 from commentsvc.util.threads import MAILS, run_in
 from commentsvc.util.timestamps import DAY_MS
@@ -144,7 +145,11 @@ class MailReceiver:
         row = await self._database.read(subscriptions.subscriber, own_id or 0)
         if entry is None or own is None or row is None or row[2] != CONFIRMED:
             raise NotActedOn("who wrote it is told of replies no more")
-        email = row[1]
+        email, options = row[1], self._sites.get(entry.site)
+        if options is None:
+            raise NotActedOn(f"no [[site]] is called {entry.site} any more")
+        if options.members_only and own.comment.reader_id is None:
+            raise CommentsError("only readers who have signed in may write there")
         if mail.doubt:
             raise CommentsError("the words of the mail are not certain")
         if wants_removal(mail.words):
@@ -159,7 +164,7 @@ class MailReceiver:
             message=message_from_text(mail.words, self._bounds),
             email=email,
             avatar=avatar(email),
-            site=own.comment.site,
+            site="" if options.asks.site == HIDDEN else own.comment.site,
             parent=entry.comment.id,
             title="",
             # Each mail is answered once; nobody else can know the key.

@@ -31,7 +31,7 @@ from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import queries
-from commentsvc.comments.page_urls import Blog, PageRef, UrlError
+from commentsvc.comments.page_urls import Blog, PageRef, SiteOptions, UrlError
 from commentsvc.comments.queries import CommentList, DeletedComment
 from commentsvc.comments.structured_data import DescribedPage, json_ld
 from commentsvc.comments.submission import (
@@ -95,6 +95,7 @@ KNOWN = (
     "lang",
 )
 
+NO_WORD = "without-scripts"  # in place of the widget's, which takes the token of no other word
 WRONG_BASE = "This must be the public address of the service: see server.public_url."
 HTML = ("Content-Type", HTML_UTF8)
 POLICY = (
@@ -200,6 +201,12 @@ class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "only replies. Needs an `email`; the author must confirm it once."
         ),
     ] = ""
+    agreed: Annotated[
+        str, Meta(description="Any text: the author has ticked the box with the `agreement`.")
+    ] = ""
+    session: Annotated[
+        str, Meta(description="The token of a reader who signed in without scripts.")
+    ] = ""
     subject: Honeypot = ""
     form_token: FormToken = ""
     proof_of_work: SolvedWork = ""
@@ -234,7 +241,7 @@ SUBMIT = Operation(
     summary="Submit a comment with a plain form. Every answer is an HTML page",
     query=WriteQuery,
     body=form_of(FormFields),
-    answers=dict.fromkeys((201, 202, 400, 403, 404, 409, 413, 415, 429, 503), PAGE),
+    answers=dict.fromkeys((201, 202, 400, 401, 403, 404, 409, 413, 415, 429, 503), PAGE),
     takes_file=True,
 )
 
@@ -336,6 +343,8 @@ class Embed:
             bounds=self._bounds,
             replies=self._replies,
             images=bool(self._sites.options[page.site].images),
+            options=self._sites.options[page.site],
+            sign_in=self._sign_in(page, language, is_page=bool(given.view)),
             mails=self._mails,
             back=back,
             blogs=self._sites.blogs(page.site),
@@ -384,8 +393,8 @@ class Embed:
     async def submit(self, request: Request) -> Response:
         """POST /embed/thread, a form with the fields of POST /api/comments: an HTML page.
 
-        A picture may be sent too, as a file. 201 or 202 with thanks; 400, 403, 404, 409, 413, 415,
-        429 or 503 with the reason and the form as it was filled in.
+        A picture may be sent too, as a file. 201 or 202 with thanks; 400, 401, 403, 404, 409, 413,
+        415, 429 or 503 with the reason and the form as it was filled in.
         """
         values: dict[str, str] = {}
         try:
@@ -393,15 +402,19 @@ class Embed:
             values.update((name, texts[0]) for name, texts in form.items())
             network = self._submissions.admit(request)
             locate = self._sites.locator(SUBMIT.read(request).site)
+            session = values.get("session", "")
             if picture:
                 site = locate(values.get("url", "")).site
+                self._submissions.writer(request, site, session)
                 alt = values.get("alt", "")
                 image = await self._images.add_by_form(request, site, picture, alt)
                 values["message"] = f"{values.get('message', '')}\n\n{image}"
                 values["alt"] = ""
-            fields = {name: text for name, text in values.items() if name not in ("image", "alt")}
-            submission = from_form(fields, self._bounds, locate)
-            accepted, _ = await self._submissions.submit(request, network, submission)
+            beside = ("image", "alt", "session")
+            fields = {name: text for name, text in values.items() if name not in beside}
+            rules = self._submissions.rules(request, locate, session)
+            submission = from_form(fields, rules)
+            accepted, _ = await self._submissions.submit(request, network, submission, session)
         except Exception as failure:
             error = foreseen(failure)
             return self._refused(request, values, error)
@@ -435,21 +448,38 @@ class Embed:
             page = self._sites.locate(values.get("url", ""), name)
             back = self._sites.address(*page)
             values["form_token"] = self._submissions.form_token(page.site)
-            images = bool(self._sites.options[page.site].images)
+            options: SiteOptions | None = self._sites.options[page.site]
+            sign_in = self._sign_in(page, language, is_page=True)
             action = "thread" + _query(name, language)
+            if error.status == 401:
+                values.pop("session", None)
         except (UrlError, HttpError):
-            action, back, images = "", "", False  # a form would not say for which page it is
+            # A form would not say for which page it is.
+            action, back, options, sign_in = "", "", None, ""
         return refusal_page(
             error,
             language,
             self._sites.blogs("", back),
             bounds=self._bounds,
             replies=self._replies,
-            images=images,
+            images=bool(options and options.images),
+            options=options,
+            sign_in=sign_in,
             values=values,
             back=back,
             action=action,
         )
+
+    def _sign_in(self, page: PageRef, language: Language, *, is_page: bool) -> str:
+        """Return the address at which a reader without scripts signs in; "" if there is none.
+
+        It is relative on a page of ours.
+        """
+        options, back = self._sites.options[page.site], self._sites.address(*page)
+        if not options.members_only or not self._base or "://" not in back:
+            return ""
+        query = {"page": back, "word": NO_WORD, "site": page.site, "lang": language.tag}
+        return f"{'..' if is_page else self._base}/reader/sign-in?{urlencode(query)}"
 
     def _is_past(self, moment: int | None) -> bool:
         """Return whether the time `moment` (Unix milliseconds) has passed; False for None."""

@@ -119,6 +119,7 @@ class SignInPages:
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._limiter = AttemptLimiter(service.database, service.keys[0])
         self._base = settings.server.public_url.rstrip("/")
+        self._bounds = settings.comments
         self._longest = settings.comments.author_length
         self._provider = OidcProvider(
             settings.readers, SettingsClient(settings.hooks.allowed_networks), service.clock
@@ -259,7 +260,7 @@ class SignInPages:
     ) -> Response:
         """Return the last page if a reader may have the name, else the page `asking` for one."""
         name = one_line(name)
-        if not 0 < len(name) <= self._longest or self._is_protected(name):
+        if not 0 < len(name) <= self._longest or self._is_protected(name, back.site.name):
             return asking
         try:
             who = await self._database.write(accounts.choose_name, who, name, name_skeletons(name))
@@ -267,7 +268,11 @@ class SignInPages:
             return asking
         return await self._pass_token(back, who)
 
-    def _is_protected(self, name: str) -> bool:
+    def _is_protected(self, name: str, site: str) -> bool:
+        """Return whether a name is a moderator's, or stands for authors without one."""
+        nobody = self._known_sites.options[site].asks.anonymous
+        if nobody and {*name_skeletons(name)} & {*name_skeletons(nobody)}:
+            return True
         if not self._names.is_current():
             self._database.read_now(self._names.load)
         return self._names.check(name, "", avatar("")) is not None
@@ -283,6 +288,10 @@ class SignInPages:
             handed=msgspec.json.encode(handed).decode(),
             page=back.page,
             origin=origin(back.page),
+            action=f"../embed/thread?{urlencode({'site': back.site.name, 'lang': spoken().tag})}",
+            values={"url": back.page, "session": token, "author": who.name},
+            options=self._known_sites.options[back.site.name],
+            bounds=self._bounds,
         )
 
     def _ask_name(
@@ -330,14 +339,14 @@ class SignInPages:
 
     def _offered(self, site: Site) -> set[str]:
         """Return the methods that a site offers and the service supports."""
-        if not site.sign_in or not self._base:
+        if not self._base:
             return set()
         able = {
             BY_MAIL: self._mails.sends,
             PROVIDER: bool(self._provider_name),
             BY_BLOG: bool(site.sso_url and site.sso_secret) and blog_tokens.is_installed(),
         }
-        return {method for method in site.sign_in if able[method]}
+        return {method for method in site.methods if able[method]}
 
     def _need(self, site: Site, method: str) -> None:
         """Raise HttpError 404 if a site does not offer a method."""

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from commentsvc.settings.data_dir import describe
-from commentsvc.settings.schema import Settings
+from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.installation import how_to_install
 from commentsvc.util.tls import client_context
 
@@ -109,6 +109,35 @@ def _of_server(settings: Settings) -> Iterator[str]:
     ):
         if is_used and not settings.server.public_url:
             yield f"site.{name} is set, but server.public_url is not: {reason}. Set it too."
+    for site in settings.sites:
+        yield from _of_form(site, settings)
+
+
+def _of_form(site: Site, settings: Settings) -> Iterator[str]:
+    """Yield a line for each group of readers who cannot write on a site."""
+    able = {
+        "mail": settings.mail.host,
+        "provider": settings.readers.issuer,
+        "blog": site.sso_url and site.sso_secret,
+    }
+    if site.members_only and not any(able[method] for method in site.methods):
+        yield (
+            f'site.sign_in of {site.name} has "required", but no way to sign in is set up: nobody'
+            " can write there. Set up [mail], [readers], or sso_url and sso_secret."
+        )
+    clients = [name for name in ("isso", "waline", "artalk") if getattr(site, name)]
+    reason = (
+        'sign_in has "required"'
+        if site.members_only
+        else "agreement is set"
+        if site.agreement.strip()
+        else ""
+    )
+    if clients and reason:
+        yield (
+            f"site.{clients[0]} is on for {site.name}, but {reason}: comments of these clients are"
+            " refused, because they cannot sign in or tick the box. Use our own widget there."
+        )
 
 
 def _not_writable(path: Path) -> str:

@@ -18,6 +18,7 @@ from commentsvc.settings.types import (
     COMMAND,
     DATABASE_URL,
     GROUP,
+    GUIDELINES,
     HEADER,
     HOOK_SECRET,
     HOST,
@@ -37,11 +38,13 @@ from commentsvc.settings.types import (
     REACTIONS,
     READ,
     REDIRECT,
+    REQUIRED,
     SECRET,
     SECRET_URL,
     SECRET_URLS,
     SHARED_SECRET,
     SIGN_IN,
+    SIGN_IN_METHODS,
     SOCIAL_ACCOUNTS,
     SOCIAL_POSTS,
     STRANGERS,
@@ -51,6 +54,7 @@ from commentsvc.settings.types import (
     UNWANTED,
     URL,
     USER,
+    AskedField,
     whole,
     words,
 )
@@ -129,6 +133,11 @@ class Site(Struct, frozen=True, kw_only=True):
     social_sitemap: Annotated[str, URL] = ""
     moved_pages: Annotated[bool, SWITCH] = True
     token: Annotated[str, TOKEN] = ""
+    name_field: Annotated[AskedField, words("hidden", "optional", "required")] = "required"
+    email_field: Annotated[AskedField, words("hidden", "optional", "required")] = "optional"
+    website_field: Annotated[AskedField, words("hidden", "optional", "required")] = "optional"
+    guidelines: Annotated[str, GUIDELINES] = ""
+    agreement: Annotated[str, TITLE] = ""
     sign_in: Annotated[tuple[str, ...], SIGN_IN] = ()
     sso_url: Annotated[str, URL] = ""
     sso_secret: Annotated[str, SHARED_SECRET] = ""
@@ -140,6 +149,18 @@ class Site(Struct, frozen=True, kw_only=True):
     def origin(self) -> str:
         """The origin of the blog's pages, the first of `origins`; `""` if there is none."""
         return self.origins[0] if self.origins else ""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods to sign in that readers may have; all if `sign_in` only says "required"."""
+        if self.sign_in == (REQUIRED,):
+            return SIGN_IN_METHODS
+        return tuple(word for word in self.sign_in if word != REQUIRED)
+
+    @property
+    def members_only(self) -> bool:
+        """Whether only readers who have signed in may write."""
+        return REQUIRED in self.sign_in
 
 
 def origins(sites: Iterable[Site]) -> dict[str, str]:

@@ -8,6 +8,7 @@ normal form or raises ValueError, and "secret" keeps the value out of messages.
 import ipaddress
 import re
 import unicodedata
+from typing import Final, Literal
 
 from msgspec import Meta
 
@@ -142,6 +143,9 @@ HSTS = text(
 NAME = text(r"[a-z0-9][a-z0-9-]{0,39}", "a string of 1 to 40 characters of a-z, 0-9 and -")
 TOKEN = text(r"[!-~]{0,200}", "a string of at most 200 characters without spaces")
 TITLE = text(r"[^\x00-\x1f\x7f]{0,200}", "a string of at most 200 characters on one line")
+GUIDELINES = text(
+    r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]{0,2000}", "nothing, or at most 2000 characters of Markdown"
+)
 RATE = text(
     r"off|[1-9][0-9]{0,5}/(?:second|minute|hour|day)",
     'a string "off" or "N/second", "N/minute", "N/hour" or "N/day"',
@@ -177,15 +181,24 @@ USER = text(r"[^\x00-\x1f\x7f]{0,320}", "nothing, or a name of at most 320 chara
 COMMAND = text(r"[^\x00-\x1f\x7f]{0,1000}", "nothing, or a command of at most 1000 characters")
 
 
+# How a form asks for a field.
+HIDDEN: Final = "hidden"
+OPTIONAL: Final = "optional"
+REQUIRED: Final = "required"
+AskedField = Literal["hidden", "optional", "required"]
+SIGN_IN_METHODS: Final = ("mail", "provider", "blog")  # in which readers sign in
+
+
 def _tidy_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the different ways to sign in. Raise ValueError for an unknown one."""
-    if not set(methods) <= {"mail", "provider", "blog"}:
+    """Return the different words of `sign_in`. Raise ValueError for an unknown one."""
+    if not set(methods) <= {*SIGN_IN_METHODS, REQUIRED}:
         raise ValueError(methods)
     return tuple(dict.fromkeys(methods))
 
 
 SIGN_IN = Meta(
-    description='a list out of "mail", "provider" and "blog"', extra={"tidy": _tidy_methods}
+    description='a list out of "mail", "provider", "blog" and "required"',
+    extra={"tidy": _tidy_methods},
 )
 SHARED_SECRET = text(
     r"|[\x21-\x7e]{32,200}", "nothing, or 32 to 200 characters without spaces", secret=True

@@ -42,6 +42,7 @@ export class CommentForm {
 
   draft; // its name in storage
   proof; // a promise
+  asked; // what its site asks for is shown
   #preview;
 
   errors = {}; // elements by field
@@ -54,7 +55,7 @@ export class CommentForm {
   #timer;
   #formatButton = h("button.link", { type: "button", ariaExpanded: "false" }, "Aa");
   #previewButton = h("button.link", { type: "button", ariaExpanded: "false" });
-  #sendButton = h("button.button");
+  sendButton = h("button.button");
 
   /**
    * For a page, for a reply to the comment `parent`, or for changing it if it is `own`.
@@ -128,7 +129,8 @@ export class CommentForm {
     const { messages } = this.about;
     const reader = storage.get("reader");
     if (reader) this.element.author.value = reader.name;
-    this.identity.hidden = this.#remember.hidden = reader || !isShown;
+    isShown ||= this.element.author.disabled; // there is no name to say
+    this.identity.hidden = this.#remember.hidden = reader || !isShown || this.asked?.nothing;
     this.#known.hidden = reader || isShown;
     const onclick = () => {
       this.showIdentity(true);
@@ -141,7 +143,7 @@ export class CommentForm {
 
   #addButtons() {
     const { messages, parent, own } = this.about;
-    this.#sendButton.textContent = messages[own ? "save" : parent ? "reply" : "send"];
+    this.sendButton.textContent = messages[own ? "save" : parent ? "reply" : "send"];
     this.#previewButton.textContent = messages.preview;
     this.#previewButton.onclick = () => this.#togglePreview();
     this.#formatButton.title = this.#formatButton.ariaLabel = messages.formatting;
@@ -149,7 +151,7 @@ export class CommentForm {
     this.tools.append(this.#formatButton, this.#previewButton, this.#charactersLeft);
     this.element.message.after(this.tools);
     const cancel = parent ? h("button.link", { type: "reset" }, messages.cancel) : "";
-    this.element.append(this.error, h("div.actions", {}, this.#sendButton, cancel, own ? "" : h("p.hint", {}, messages.hint)));
+    this.element.append(this.error, h("div.actions", {}, this.sendButton, cancel, own ? "" : h("p.hint", {}, messages.hint)));
   }
 
   #pressKey(event) {
@@ -233,7 +235,7 @@ export class CommentForm {
   async #prove() {
     const token = await get("form-token?" + new URLSearchParams({ url: this.about.url }));
     this.token = token;
-    if (token.notify || token.sign_in || token.images) {
+    if (token.notify || token.sign_in || token.images || token.asks) {
       import("./offers.js").then(({ offer }) => offer(this)).catch(() => {});
     }
     this.#countCharacters();
@@ -262,9 +264,9 @@ export class CommentForm {
   async #send() {
     const { message } = this.element;
     if (message.readOnly) return;
-    const label = this.#sendButton.textContent;
+    const label = this.sendButton.textContent;
     message.readOnly = true;
-    this.#sendButton.textContent = this.about.messages.sending;
+    this.sendButton.textContent = this.about.messages.sending;
     this.error.textContent = "";
     let answer;
     try {
@@ -274,7 +276,7 @@ export class CommentForm {
       this.#sayUnreached();
     }
     message.readOnly = false;
-    this.#sendButton.textContent = label;
+    this.sendButton.textContent = label;
     if (!answer) return;
     this.proof = undefined;
     this.#preview?.update();

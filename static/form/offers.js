@@ -1,10 +1,11 @@
-// What a form offers besides: mails about comments, pictures, and signing in
+// What a form offers besides: mails about comments, pictures, and signing in; and what it asks for
 
 import { h, loadMessages, storage } from "../common.js";
 
 /** Add to `form` what the service offers. */
 export async function offer(form) {
-  const { notify, images, sign_in: mayEnter } = form.token;
+  const { notify, images, sign_in: mayEnter, asks } = form.token;
+  if (asks) import("./asked.js").then(({ ask }) => ask(form)).catch(() => {});
   if (mayEnter) {
     import("../reader/reader.js").then(({ offerSignIn }) => offerSignIn(form)).catch(() => {});
   }

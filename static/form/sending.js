@@ -56,6 +56,7 @@ async function post(form, { remember, mails, ...fields }) {
     key,
     url: about.url,
     parent: about.parent?.id,
+    agreed: fields.agreed && true,
     notify: mails == "notify",
     follow: mails == "follow",
     form_token: token.form_token,

@@ -1,6 +1,6 @@
 // Uploading a picture for a comment
 
-import { h } from "../common.js";
+import { h, storage } from "../common.js";
 import { replace } from "../form/formatting.js";
 import { send } from "../send.js";
 
@@ -11,7 +11,7 @@ export async function upload({ about, element, token }, file, description) {
   const query = new URLSearchParams({ url: about.url, lang: about.messages.tag });
   const sent = await shrink(file);
   if (sent.size > token.images) throw { status: 413 }; // a proxy's answer could not be read
-  const { image, url } = await send("POST", "images?" + query, sent);
+  const { image, url } = await send("POST", "images?" + query, sent, storage.get("reader")?.token);
   element.pictures.set(url, await createImageBitmap(file).catch(() => {}));
   const alt = description.replace(/[\\[\]<>*_`~$&!]/g, "\\$&");
   return () => replace(element.message, `![${alt}](${image})`);

@@ -22,11 +22,17 @@ export async function offerSignIn(form) {
     show();
   };
   const reader = storage.get("reader");
+  const { members_only: isForMembers, email } = form.token.asks ?? {};
+  element.email.required = email == "required" && !reader;
+  form.sendButton.hidden = isForMembers && !reader;
   if (reader) {
     line.append(about.messages.commentingAs.replace("#", () => reader.name), " ✓");
     add("signOut", end({}));
     add("signOutEverywhere", end({ everywhere: "yes" }));
-  } else add("signIn", () => signIn(about.messages, show));
+  } else {
+    add(isForMembers ? "signInToComment" : "signIn", () => signIn(about.messages, show));
+    if (isForMembers) line.firstChild.className = "commentsvc-button";
+  }
   form.readerLine?.remove();
   form.readerLine = line;
   choices.append(line);

@@ -21,6 +21,7 @@ from commentsvc.api.serialize import is_digest
 from commentsvc.comments.submission import (
     BIGGEST_ID,
     EMAIL_LENGTH,
+    AskedFields,
     Email,
     ParentId,
     SubmissionFields,
@@ -33,6 +34,7 @@ from commentsvc.compat.common import WEBSITE_LENGTH, read_json, with_scheme
 from commentsvc.compat.two_levels import Level, Shown, TwoLevels
 from commentsvc.http.messages import HttpError
 from commentsvc.model import APPROVED, Comment, Entry
+from commentsvc.settings.types import HIDDEN, REQUIRED
 from commentsvc.util.origin import address_key
 from commentsvc.util.text import one_line
 
@@ -171,7 +173,9 @@ _preview = msgspec.json.Decoder(IssoPreview).decode
 _pages = msgspec.json.Decoder(IssoPages).decode
 
 
-def submission_fields(body: bytes, uri: str, author_length: int) -> SubmissionFields:
+def submission_fields(
+    body: bytes, uri: str, author_length: int, *, needs_author: bool
+) -> SubmissionFields:
     """Read a comment for the page `uri`. Raise MalformedError or HttpError.
 
     Isso's client shows no error. So a name is cut to `author_length` characters, and an address
@@ -179,7 +183,7 @@ def submission_fields(body: bytes, uri: str, author_length: int) -> SubmissionFi
     """
     sent = read_json(_submission, body)
     _check_length(sent.text)
-    if not sent.author:
+    if needs_author and not sent.author:
         raise HttpError(403, "invalid", "Please enter a name.")
     email = (sent.email or "").strip()
     if len(email) > EMAIL_LENGTH:
@@ -188,7 +192,7 @@ def submission_fields(body: bytes, uri: str, author_length: int) -> SubmissionFi
         email = ""
     return SubmissionFields(
         uri,
-        one_line(sent.author)[:author_length],
+        one_line(sent.author or "")[:author_length],
         sent.text,
         email=email,
         site=_address(sent.website),
@@ -198,18 +202,22 @@ def submission_fields(body: bytes, uri: str, author_length: int) -> SubmissionFi
     )
 
 
-def edited_fields(body: bytes, known: Comment, url: str, author_length: int) -> SubmissionFields:
+def edited_fields(
+    body: bytes, known: Comment, url: str, author_length: int, asks: AskedFields
+) -> SubmissionFields:
     """Read the new text, name and web site of a comment on the page `url`.
 
     A name is cut as in `submission_fields`. A reader who has signed in keeps the name and the web
-    site. Raise MalformedError or HttpError.
+    site, as everybody does where the site does not ask for them. Raise MalformedError or HttpError.
     """
     sent = read_json(_edit, body)
     _check_length(sent.text)
     author, site = known.author, known.site
     if known.reader_id is None and not known.role:
-        author = one_line(sent.author or "")[:author_length] or author
-        site = site if sent.website is UNSET else _address(sent.website)
+        if asks.author != HIDDEN:
+            author = one_line(sent.author or "")[:author_length] or author
+        if asks.site != HIDDEN and sent.website is not UNSET:
+            site = _address(sent.website) or (site if asks.site == REQUIRED else "")
     return SubmissionFields(url, author, sent.text, site=site)
 
 

@@ -88,6 +88,7 @@ from commentsvc.model import APPROVED, DELETED, Comment, Entry, site_tag, thread
 from commentsvc.moderation import author_edits
 from commentsvc.moderation.changes import Signature
 from commentsvc.settings.schema import Site
+from commentsvc.settings.types import REQUIRED
 from commentsvc.util.i18n import translate
 
 PREFIX: Final = "/isso"
@@ -207,10 +208,11 @@ class IssoApi(SiteApi):
         self._clock = service.clock
         self._feeds = handlers.feeds
         self._is_secure = settings.server.public_url.startswith("https://")
+        asks = service.sites.options[site.name].asks
         self._config = IssoConfig(
             reply_to_self=True,
-            require_email=False,
-            require_author=True,
+            require_email=asks.email == REQUIRED,
+            require_author=asks.author == REQUIRED,
             reply_notifications=bool(settings.mail.host) and settings.mail.reply_notifications,
             gravatar=bool(pictures),
             feed=True,
@@ -279,7 +281,12 @@ class IssoApi(SiteApi):
         """The server's settings, for Isso's clients."""
         return self._shown(request, IssoSettings(self._config), site_tag(self._site.name))
 
-    @_handles("POST", "/isso/new", {201: _COMMENT, 202: _COMMENT, 409: TEXT}, body=IssoSubmission)
+    @_handles(
+        "POST",
+        "/isso/new",
+        {201: _COMMENT, 202: _COMMENT, 401: TEXT, 409: TEXT},
+        body=IssoSubmission,
+    )
     async def submit(self, request: Request, query: IssoPageQuery) -> Response:
         """Submit a comment (Isso).
 
@@ -288,7 +295,8 @@ class IssoApi(SiteApi):
 
         def fields(request: Request) -> SubmissionFields:
             body = json_body(request)
-            return messages.submission_fields(body, query.uri, self._bounds.author_length)
+            length, needed = self._bounds.author_length, self._config.require_author
+            return messages.submission_fields(body, query.uri, length, needs_author=needed)
 
         checked, accepted, cors = await self.store(request, fields, any_parent=True)
         shown = await self._database.read(self._own, accepted.comment)
@@ -321,9 +329,10 @@ class IssoApi(SiteApi):
         cors = self._cors.check(request, self._site.name)
         body = json_body(request)
         entry = self._claim(request, unknown=403)
-        length = self._bounds.author_length
-        fields = messages.edited_fields(body, entry.comment, entry.url, length)
-        sent = submission.check(fields, self._bounds, lambda _url: (entry.site, entry.url))
+        length, asks = self._bounds.author_length, self._sites.options[entry.site].asks
+        fields = messages.edited_fields(body, entry.comment, entry.url, length, asks)
+        rules = submission.Rules(self._bounds, lambda _url: (entry.site, entry.url))
+        sent = submission.check(fields, rules)
         signature = Signature(sent.author, sent.site)
         revised = msgspec.structs.replace(
             with_text(entry, sent.message), author=signature.author, site=signature.site

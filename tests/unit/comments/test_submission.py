@@ -12,6 +12,7 @@ from commentsvc.comments import submission
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.submission import (
     MalformedError,
+    Rules,
     Submission,
     SubmissionError,
     avatar,
@@ -28,11 +29,12 @@ from commentsvc.util.text import excerpt, initial, one_line
 
 BOUNDS = CommentsSettings(author_length=20, message_length=100)
 SITES = Sites([Site(origins=("https://blog.example",))])
+RULES = Rules(BOUNDS, SITES.locate)
 LEAST = {"url": "/p/", "author": "Ann", "message": "Hi"}
 
 
 def read(**fields: object) -> Submission:
-    return from_json(json.dumps({**LEAST, **fields}).encode(), BOUNDS, SITES.locate)
+    return from_json(json.dumps({**LEAST, **fields}).encode(), RULES)
 
 
 def faults(**fields: object) -> dict[str, str]:
@@ -163,7 +165,7 @@ def test_all_faults_are_named_at_once() -> None:
 
 def test_missing_fields_are_named_as_missing() -> None:
     with pytest.raises(SubmissionError) as caught:
-        from_json(b"{}", BOUNDS, SITES.locate)
+        from_json(b"{}", RULES)
     assert set(caught.value.problems) == {"url", "author", "message"}
 
 
@@ -194,7 +196,7 @@ def test_unknown_fields_are_named_but_bounded() -> None:
 )
 def test_what_is_no_json_object_is_malformed(body: bytes) -> None:
     with pytest.raises(MalformedError) as caught:
-        from_json(body, BOUNDS, SITES.locate)
+        from_json(body, RULES)
     assert caught.value.message
 
 
@@ -238,7 +240,7 @@ def test_a_message_keeps_its_lines_and_loses_its_controls() -> None:
 # Each way in which the text of a comment comes in, as functions of the text.
 SUBMISSIONS = {
     "json": lambda text: read(message=text).message,
-    "form": lambda text: from_form({**LEAST, "message": text}, BOUNDS, SITES.locate).message,
+    "form": lambda text: from_form({**LEAST, "message": text}, RULES).message,
     "edit": lambda text: message_from_json(json.dumps({"message": text}).encode(), BOUNDS),
     "moderator": lambda text: message_from_text(text, BOUNDS),
     "import": lambda text: html_to_markdown.read(text, "markdown").source,
@@ -309,7 +311,7 @@ def test_the_number_of_fields_is_bounded() -> None:
     """Names with one prefix are one error in the answer, but each had to be compared with ours."""
     names = [f"{'x' * 40}{number}" for number in range(257)]
     with pytest.raises(MalformedError) as caught:
-        from_json(json.dumps(dict.fromkeys(names, 1)).encode(), BOUNDS, SITES.locate)
+        from_json(json.dumps(dict.fromkeys(names, 1)).encode(), RULES)
     assert "more than 256 fields" in caught.value.message
 
 
@@ -319,14 +321,14 @@ def test_a_title_is_cut_rather_than_refused() -> None:
 
 def test_a_form_gives_the_same_submission() -> None:
     form = {**LEAST, "email": "", "site": "", "parent": "7", "key": "", "subject": ""}
-    assert from_form(form, BOUNDS, SITES.locate) == read(parent=7)
-    assert from_form({**LEAST, "parent": ""}, BOUNDS, SITES.locate) == read()
+    assert from_form(form, RULES) == read(parent=7)
+    assert from_form({**LEAST, "parent": ""}, RULES) == read()
 
 
 @pytest.mark.parametrize("parent", ["x", "-1", "0", "1.5", "٣", "9" * 30])
 def test_a_form_names_a_parent_that_is_no_id(parent: str) -> None:
     with pytest.raises(SubmissionError) as caught:
-        from_form({**LEAST, "parent": parent, "nme": "x"}, BOUNDS, SITES.locate)
+        from_form({**LEAST, "parent": parent, "nme": "x"}, RULES)
     assert set(caught.value.problems) == {"parent", "nme"}
 
 
@@ -348,7 +350,7 @@ NAMES = st.sampled_from(["url", "author", "message", "email", "site", "parent", 
 @given(st.dictionaries(NAMES, JSON))
 def test_no_json_fails_in_another_way(fields: dict[str, object]) -> None:
     with suppress(SubmissionError):
-        submission = from_json(json.dumps({**LEAST, **fields}).encode(), BOUNDS, SITES.locate)
+        submission = from_json(json.dumps({**LEAST, **fields}).encode(), RULES)
         assert 0 < len(submission.author) <= 20
         assert 0 < len(submission.message) <= 100
 
@@ -364,14 +366,14 @@ def test_no_json_fails_in_another_way(fields: dict[str, object]) -> None:
 )
 def test_a_website_in_a_form_needs_no_scheme(typed: str, site: str) -> None:
     values = {"url": "/p/", "author": "Rosa", "message": "Hi", "site": typed}
-    assert from_form(values, BOUNDS, SITES.locate).site == site
+    assert from_form(values, RULES).site == site
 
 
 @pytest.mark.parametrize("typed", ["rosa", "javascript:alert(1)", "mailto:a@b.example", "a b.c"])
 def test_what_is_no_website_in_a_form_is_still_refused(typed: str) -> None:
     values = {"url": "/p/", "author": "Rosa", "message": "Hi", "site": typed}
     with pytest.raises(SubmissionError) as caught:
-        from_form(values, BOUNDS, SITES.locate)
+        from_form(values, RULES)
     assert list(caught.value.problems) == ["site"]
 
 
@@ -392,7 +394,7 @@ def test_the_scheme_of_a_web_site_is_stored_in_lower_case(scheme: str) -> None:
     """Clients make a link only of what begins with http."""
     assert read(site=f"{scheme}://Ann.example/A").site == "https://Ann.example/A"
     form = {**LEAST, "site": f"{scheme}://Ann.example/A"}
-    assert from_form(form, BOUNDS, SITES.locate).site == "https://Ann.example/A"
+    assert from_form(form, RULES).site == "https://Ann.example/A"
 
 
 @pytest.mark.parametrize(

@@ -292,6 +292,32 @@ def test_who_signed_in_replies_by_mail_under_the_name_with_the_mark(service: Ser
     assert "protected" not in " ".join(reasons)
 
 
+def test_only_members_reply_by_mail_where_only_members_write(service: Served) -> None:
+    original = reply_mail(service)
+    options = service.service.sites.options
+    options["blog"] = options["blog"]._replace(members_only=True)
+    receive(service, plain(original, "Thank you.", Message_ID="<3@mail.example>"))
+    assert len(service.stored()) == 2
+    assert [row.kind for row in waiting(service)][-1] == "refused"
+    who = ("blog", ("mail", "ann@mail.example"), "ann@mail.example", 1)
+    ann = service.database.write_now(readers.identified, *who)
+    mark = "UPDATE comment SET reader_id = ? WHERE id = 1"
+    service.database.write_now(lambda tx: tx.execute(mark, (ann.id,)))
+    receive(service, plain(original, "Thank you.", Message_ID="<4@mail.example>"))
+    assert comment(service, 3).source == "Thank you."
+
+
+def test_a_website_that_the_site_hides_is_not_in_a_reply_by_mail(service: Served) -> None:
+    original = reply_mail(service)
+    update = "UPDATE comment SET author_site = 'https://ann.example' WHERE id = 1"
+    service.database.write_now(lambda tx: tx.execute(update))
+    options = service.service.sites.options
+    hidden = options["blog"].asks._replace(site="hidden")
+    options["blog"] = options["blog"]._replace(asks=hidden)
+    receive(service, plain(original, "Thank you.", Message_ID="<3@mail.example>"))
+    assert comment(service, 3).site == ""
+
+
 def test_a_reader_who_wants_no_more_mails_cannot_reply(service: Served) -> None:
     original = reply_mail(service)
     service.database.write_now(subscriptions.stop, 1)

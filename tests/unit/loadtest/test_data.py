@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commentsvc.comments.submission import SubmissionFields, check
+from commentsvc.comments.submission import Rules, SubmissionFields, check
 from commentsvc.markup.markdown import render
 from commentsvc.settings.schema import CommentsSettings
 from loadtest.data import bulk
@@ -51,4 +51,4 @@ def test_every_one_can_be_sent(sort: Callable[[random.Random], FormFields]) -> N
     source = random.Random(3)
     for _ in range(500):
         fields = SubmissionFields(url="/p/", **sort(source)._asdict())
-        check(fields, CommentsSettings(), lambda url: ("blog", url))
+        check(fields, Rules(CommentsSettings(), lambda url: ("blog", url)))

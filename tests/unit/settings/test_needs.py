@@ -4,6 +4,7 @@ from pathlib import Path
 
 import certifi
 import pytest
+from msgspec.structs import replace
 
 from commentsvc.settings import needs
 from commentsvc.settings.schema import (
@@ -11,9 +12,18 @@ from commentsvc.settings.schema import (
     InboxSettings,
     JudgeSettings,
     MailSettings,
+    ServerSettings,
     Settings,
+    Site,
     StacosysSettings,
 )
+
+PUBLIC = ServerSettings(public_url="https://comments.example")
+MAILING = MailSettings(host="localhost")
+
+
+def of_site(site: Site, mail: MailSettings = MAILING) -> str:
+    return "\n".join(needs.missing(Settings(server=PUBLIC, mail=mail, sites=(site,))))
 
 
 def test_the_defaults_need_nothing() -> None:
@@ -28,6 +38,21 @@ def test_what_is_there_is_not_told(tmp_path: Path) -> None:
         stacosys=StacosysSettings(rss_file=str(tmp_path / "rss.xml")),
     )
     assert [*needs.unusable(settings), *needs.missing(settings)] == []
+
+
+def test_a_site_on_which_nobody_can_write_is_told() -> None:
+    members = Site(sign_in=("required",))
+    assert "nobody can write there" in of_site(members, MailSettings())
+    assert of_site(members) == ""
+    assert "nobody can write there" in of_site(replace(members, sign_in=("blog", "required")))
+
+
+@pytest.mark.parametrize("client", ["isso", "waline", "artalk"])
+def test_clients_of_others_whose_comments_would_be_refused_are_told(client: str) -> None:
+    site = replace(Site(), **{client: True})
+    for asks in ({"agreement": "I agree"}, {"sign_in": ("mail", "required")}):
+        assert of_site(replace(site, **asks)).startswith(f"site.{client} is on for blog, but")
+    assert of_site(replace(site, agreement=" ", sign_in=("mail",))) == ""
 
 
 def test_a_mailbox_without_a_password_is_told() -> None:

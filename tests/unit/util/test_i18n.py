@@ -10,7 +10,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.catalog import Message as CatalogEntry
 
 from commentsvc.api.errors import as_http
-from commentsvc.comments.submission import SubmissionError, from_form
+from commentsvc.comments.submission import Rules, SubmissionError, from_form
 from commentsvc.errors import ThreadClosed, UnknownParent
 from commentsvc.settings.schema import CommentsSettings
 from commentsvc.submissions import service
@@ -116,7 +116,10 @@ def refusals() -> list[Text]:
     texts: list[Text] = [text for _, text in service.REFUSED.values()]
     for values in WRONG.values():
         with pytest.raises(SubmissionError) as caught:
-            from_form(values, CommentsSettings(), lambda url: ("", "/p/"))
+            from_form(
+                values,
+                Rules(CommentsSettings(), lambda url: ("", "/p/")),
+            )
         texts += caught.value.problems.values()
     for failure in (UnknownParent(), ThreadClosed()):
         error = as_http(failure)
