@@ -24,16 +24,19 @@ export async function offerSignIn(form) {
   const reader = storage.get("reader");
   const { members_only: isForMembers, email } = form.token.asks ?? {};
   element.email.required = email == "required" && !reader;
+  const start = () => signIn(about.messages, show);
+  form.readerLine?.remove();
   form.sendButton.hidden = isForMembers && !reader;
+  if (form.sendButton.hidden) {
+    form.readerLine = h("button.button", { type: "button", onclick: start }, texts.signInToComment);
+    form.sendButton.before(form.readerLine);
+    return;
+  }
   if (reader) {
     line.append(about.messages.commentingAs.replace("#", () => reader.name), " ✓");
     add("signOut", end({}));
     add("signOutEverywhere", end({ everywhere: "yes" }));
-  } else {
-    add(isForMembers ? "signInToComment" : "signIn", () => signIn(about.messages, show));
-    if (isForMembers) line.firstChild.className = "commentsvc-button";
-  }
-  form.readerLine?.remove();
+  } else add("signIn", start);
   form.readerLine = line;
   choices.append(line);
 }

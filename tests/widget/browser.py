@@ -154,6 +154,7 @@ class Answers:
         self.uploads: list[bytes] = []
         self.notify = False  # whether mails about replies are sent
         self.sign_in = False  # whether readers may sign in
+        self.asks: dict[str, object] = {}  # what the site asks for, if it is not the usual
         self.expires: str | None = "2026-11-21T12:15:00Z"  # until when a comment can be changed
         self.closes: str | None = None
         self.voting: str | None = None
@@ -246,7 +247,9 @@ class Answers:
                 "length": self.length,
             }
             offered = {"notify": self.notify, **({"sign_in": True} if self.sign_in else {})}
-            self._send(route, 200, json.dumps(invitation | offered | {"images": self.images}))
+            asks = {"asks": self.asks} if self.asks else {}
+            options = {**invitation, **offered, "images": self.images, **asks}
+            self._send(route, 200, json.dumps(options))
             return
         if path == "/api/reader":
             self._send(route, 200, json.dumps({"name": "Eva", "comments": []}))
@@ -284,7 +287,8 @@ class Answers:
         sent = json.loads(route.request.post_data or "")
         self.submissions.append(sent)
         number = 100 + len(self.submissions)
-        new = comment(number, sent["message"], author=sent["author"], parent=sent.get("parent"))
+        author = sent.get("author") or "Anonymous"
+        new = comment(number, sent["message"], author=author, parent=sent.get("parent"))
         if self.status == "approved":
             self.comments.append(new)
         body = {

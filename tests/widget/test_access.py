@@ -79,6 +79,40 @@ def assert_fits(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
+def test_a_form_that_asks_for_more_has_no_violation(
+    page: Page,
+    open_post: Open,
+    answers: Answers,
+    assert_accessible: Callable[[], None],
+    system: Scheme,
+    chosen: str | None,
+    width: int,
+) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=system)
+    if chosen:
+        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+    answers.notify = answers.sign_in = True
+    guidelines = '<div lang="en">\n<p>Be kind. <a href="/privacy/">Privacy</a></p></div>'
+    answers.asks = {"guidelines": guidelines, "agreement": "I agree to the guidelines"}
+    answers.asks |= {"author": "optional", "email": "required", "site": "hidden"}
+    open_post()
+    form = open_form(page)
+    expect(form.get_by_label("I agree")).to_be_visible()
+    fill(form, "Mine.")
+    form.get_by_role("button", name="Send comment").click()
+    expect(form.locator("[name=email]")).to_be_focused()
+    assert_accessible()
+    assert_fits(page)
+    answers.asks |= {"members_only": True}
+    page.reload()
+    form = open_form(page)
+    expect(form.get_by_role("button", name="Sign in to comment")).to_be_visible()
+    assert_accessible()
+    assert_fits(page)
+
+
+@pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
 def test_a_thread_in_use_has_no_violation(
     page: Page,
     open_post: Open,
