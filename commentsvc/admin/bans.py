@@ -9,7 +9,7 @@ from commentsvc.admin.render import number, redirect
 from commentsvc.admin.review_queue import (
     FlashMessage,
     done_text,
-    flash_message,
+    result_message,
     unreadable_decision,
 )
 from commentsvc.db.connection import Snapshot
@@ -100,7 +100,7 @@ class BanPages:
             newest = [ban for ban in known if ban.id == added]
             ids = [each for ban in newest for each in lists.ids_of_banned(snapshot, ban, MANY)]
             last_decision = undo.last_decision(snapshot, context.moderator.name)
-            return known, ids, flash_message(context.first("done"), last_decision)
+            return known, ids, result_message(snapshot, context, last_decision)
 
         known, also, marked = await self._database.read(work)
         return await self._layout.render(

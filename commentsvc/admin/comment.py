@@ -6,7 +6,7 @@ from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.comment_view import Viewer
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect, target
-from commentsvc.admin.review_queue import flash_message, with_flash
+from commentsvc.admin.review_queue import FlashMessage, result_message, with_flash
 from commentsvc.api.images import HEADERS as IMAGE_HEADERS
 from commentsvc.comments import images
 from commentsvc.comments.submission import SubmissionError, message_from_text
@@ -30,7 +30,8 @@ class CommentDetails(NamedTuple):
     entry: Entry
     viewer: Viewer
     history: list[HistoryEntry]
-    last_decision: int
+    done: FlashMessage | None
+    seen: int
     network: str
     profile: Profile | None
     pinned: bool
@@ -140,7 +141,10 @@ class CommentPage:
                 entry,
                 viewer,
                 history.entries(snapshot, comment_id, history.SHOWN),
-                undo.last_decision(snapshot, context.moderator.name),
+                result_message(
+                    snapshot, context, undo.last_decision(snapshot, context.moderator.name)
+                ),
+                snapshot.last_id("change"),
                 bans.network_of(snapshot, comment_id),
                 profiles.find(snapshot, context.moderator.moderator_id),
                 pins.is_pinned(snapshot, comment_id),
@@ -163,6 +167,7 @@ class CommentPage:
             pinned=found.pinned,
             **{"answer": "", "text": entry.comment.source, **typed},
             longest=self._bounds.message_length,
-            done=flash_message(context.first("done"), found.last_decision),
+            done=found.done,
+            seen=found.seen,
             back=f"comment?id={comment_id}",
         )

@@ -21,6 +21,10 @@ from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import spoken
 
+# A longer text is cut in a list, which then has a link to the whole: two lines of a wide window.
+LONG_CHARACTERS: Final = 180
+LONG_LINES: Final = 3
+
 REMEMBERED: Final = 100  # comments: two pages of a list; 0.3 MiB for comments of 500 characters
 
 
@@ -48,6 +52,12 @@ class CommentView(msgspec.Struct, frozen=True):
     reports: Reports | None
     longest: int
     language: str
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the text is cut in a list."""
+        text = self.entry.comment.source.strip()
+        return len(text) > LONG_CHARACTERS or text.count("\n") >= LONG_LINES
 
     @property
     def html(self) -> str:

@@ -2,9 +2,11 @@
 
 One form contains a whole list: each comment has its own buttons, and those above the list are for
 all ticked comments. So decisions work without JavaScript. The answer redirects the browser to the
-list, with the result of the decision in the address. From that alone the page makes a notice with
-an undo button for the decision's id. The next page of a list begins after a comment, not at a
-number, so no comment is skipped when others leave the list.
+list, with the result of the decision in the address. The page makes a notice of it, with an undo
+button for the decision's id. A form says with `seen` which changes its moderator knows of, so that
+nobody decides on what another moderator, or the author's edit, has changed meanwhile. The next page
+of a list begins after a comment, not at a number, so no comment is skipped when others leave the
+list.
 """
 
 import re
@@ -17,11 +19,14 @@ from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.comment_view import Viewer, views
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import redirect, target
+from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import HttpError, Response
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES
-from commentsvc.moderation import authorized, review
+from commentsvc.moderation import authorized, history, review
 from commentsvc.moderation.authorized import TAKE_BACK
 from commentsvc.moderation.changes import ChangeResult
+from commentsvc.moderation.history import LastChange
+from commentsvc.moderation.lists import ReviewFilter
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.review import MANY, ReviewQuery
 from commentsvc.settings.schema import origins
@@ -29,6 +34,9 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
 
 MOST: Final = 50  # comments on one page
+EXPLAINED: Final = 5  # comments of a decision that a notice says more about
+FILTER_LENGTH: Final = 200  # characters of a filter that are used
+HIGHEST: Final = 1_000  # the highest score to filter by
 # The status for each verb of a button.
 VERBS: Final = {"approve": APPROVED, "spam": SPAM, "delete": DELETED, "restore": TAKE_BACK}
 # The result of a decision in a page's address, see `done_text`.
@@ -41,13 +49,16 @@ _ONE: Final = re.compile(r"([a-z]+)\.([0-9]{1,18})")
 class FlashMessage(msgspec.Struct, frozen=True):
     """The result of a decision: how many comments it changed, and how many it left alone.
 
-    `act` is its id for undoing it, 0 if it cannot be undone.
+    Of those, `kept` had been reported and stay what they are; `left` says what happened to some of
+    the others. `act` is the decision's id for undoing it, 0 if it cannot be undone.
     """
 
     what: str
     changed: int
     unchanged: int
     act: int
+    kept: int = 0
+    left: tuple[LastChange, ...] = ()
 
 
 class ReviewPages:
@@ -83,9 +94,20 @@ class ReviewPages:
         return await self._list(context, "comments", status, query)
 
     async def _list(self, context: RequestContext, here: str, status: str, query: str) -> Response:
-        site, after = context.first("site"), context.first("after")
-        where = {"status": "" if here == "queue" else status, "q": query, "site": site}
-        who, chosen = context.actor, ReviewQuery(status, query, site, after)
+        after = context.first("after")
+        chosen = _chosen(context, status, query)
+        site, wanted = chosen.site, chosen.wanted
+        where = {
+            "status": "" if here == "queue" else status,
+            "q": query,
+            "site": site,
+            "order": "oldest" if wanted.oldest_first else "",
+            "page": wanted.page,
+            "author": wanted.author,
+            "score": wanted.score,
+            "only": "reported" if chosen.reported else "",
+        }
+        who = context.actor
         part = await self._database.read(review.piece, who, chosen, MOST)
         every = []
         if part.next or after:
@@ -116,15 +138,19 @@ class ReviewPages:
             query=query,
             site=site,
             sites=sites,
-            done=flash_message(context.first("done"), part.last_decision),
+            done=await self._database.read(result_message, context, part.last_decision),
+            filters=status != APPROVED and not query,
+            chosen=chosen,
+            is_filtered=chosen.reported or wanted.leaves_out,
+            seen=part.last_change,
             back=address(here, **where, after=after),
             older=address(here, **where, after=part.next) if part.next else "",
             newest=address(here, **where) if after else "",
             tick_page=address(here, **where, after=after, tick="all"),
             tick_every=address(here, **where, after=after, tick="every") if every else "",
-            shown=len(part.items),
+            shown=len(part.reported) + len(part.items),
             most=MANY,
-            every=len(every),
+            every=len(every) and len(every) + len(part.reported),
             others=sorted(others.difference(entry.comment.id for entry in part.items)),
         )
 
@@ -140,7 +166,7 @@ class ReviewPages:
         if not ids:
             return redirect(target(context.first("back")))
         outcome = await self._database.write(
-            authorized.decide, context.actor, ids, verb, context.now
+            authorized.decide, context.actor, ids, verb, context.now, seen_by(context)
         )
         return _back(context, verb, outcome)
 
@@ -163,6 +189,25 @@ def unreadable_decision() -> HttpError:
     """Return the error for a form whose decision cannot be read."""
     message = _("This decision cannot be read. Open the page again and repeat it.")
     return HttpError(400, "invalid", message)
+
+
+def _chosen(context: RequestContext, status: str, query: str) -> ReviewQuery:
+    """Return the list that a page's address asks for; values that make no sense are left out."""
+    score = whole_number(context.first("score")) or 0
+    wanted = ReviewFilter(
+        oldest_first=context.first("order") == "oldest",
+        page=context.first("page").strip()[:FILTER_LENGTH],
+        author=context.first("author").strip()[:FILTER_LENGTH],
+        score=min(score, HIGHEST),
+    )
+    site, after = context.first("site"), context.first("after")
+    reported = status == PENDING and context.first("only") == "reported"
+    return ReviewQuery(status, query, site, after, wanted, reported)
+
+
+def seen_by(context: RequestContext) -> int | None:
+    """Return the id of the last change that the sender of a form has seen; None without one."""
+    return whole_number(context.first("seen"))
 
 
 def _decision(context: RequestContext) -> tuple[str, list[int]]:
@@ -195,8 +240,25 @@ def with_flash(back: str, done: str) -> str:
 
 
 def done_text(what: str, outcome: ChangeResult) -> str:
-    """Return the result of a decision as a text for `flash_message`."""
-    return f"{what}.{len(outcome.changed)}.{len(outcome.unchanged)}.{outcome.decision_id}"
+    """Return the result of a decision as parameters of an address, see `result_message`."""
+    left = [str(number) for number in outcome.unchanged if number not in outcome.kept]
+    text = f"{what}.{len(outcome.changed)}.{len(left)}.{outcome.decision_id}"
+    text += f"&kept={len(outcome.kept)}" if outcome.kept else ""
+    return text + (f"&left={'.'.join(left[:EXPLAINED])}" if left and what != TAKE_BACK else "")
+
+
+def result_message(
+    snapshot: Snapshot, context: RequestContext, last_decision: int
+) -> FlashMessage | None:
+    """Return the result of a decision from a page's address, and why it left comments alone."""
+    message = flash_message(context.first("done"), last_decision)
+    if message is None:
+        return None
+    texts = context.first("left").split(".")[:EXPLAINED]
+    ids = [found for text in texts if (found := whole_number(text)) is not None]
+    left = history.last_of_each(snapshot, context.actor, ids) if ids else []
+    kept = min(whole_number(context.first("kept")) or 0, MANY)
+    return msgspec.structs.replace(message, kept=kept, left=tuple(left))
 
 
 def flash_message(text: str, last_decision: int) -> FlashMessage | None:
@@ -212,7 +274,7 @@ def flash_message(text: str, last_decision: int) -> FlashMessage | None:
     return FlashMessage(found[1], int(found[2]), int(found[3]), act if act == last_decision else 0)
 
 
-def address(page: str, **parameters: Any) -> str:  # Any: whatever has a text
+def address(page: str, /, **parameters: Any) -> str:  # Any: whatever has a text
     """Return the address of our page with those parameters that are not empty."""
     query = urlencode({name: value for name, value in parameters.items() if value})
     return f"{page}?{query}" if query else page

@@ -92,7 +92,12 @@ def _reported_ids() -> Select:
 
 @prepared
 def _reported(ids: Param, most: Param, skipped: Param) -> Select:
-    return _visible(ids).limit(most).offset(skipped)
+    return _newest_first(ids).limit(most).offset(skipped)
+
+
+@prepared
+def _number_visible(ids: Param) -> Select:
+    return _visible(ids, fn.COUNT(CommentTable.id))
 
 
 @prepared
@@ -131,9 +136,15 @@ def report(
         outbox.reported(tx, comment_id, now)
 
 
-def delete(tx: Transaction, ids: Iterable[int]) -> None:
-    """Delete the reports of the comments `ids`, because a moderator has decided."""
-    tx.change_each(_delete, ((comment_id,) for comment_id in ids))
+def delete(tx: Transaction, ids: Iterable[int]) -> list[int]:
+    """Delete the reports of the comments `ids`, because a moderator has decided.
+
+    Return those that had some.
+    """
+    asked = ReportTable.select(ReportTable.comment).distinct()
+    rows = tx.query(asked.where(Among(ReportTable.comment, ids_text(ids))))
+    tx.change_each(_delete, rows)
+    return [comment_id for (comment_id,) in rows]
 
 
 def of_comments(snapshot: Snapshot, ids: Iterable[int], shown: int = SHOWN) -> dict[int, Reports]:
@@ -147,6 +158,15 @@ def of_comments(snapshot: Snapshot, ids: Iterable[int], shown: int = SHOWN) -> d
     return found
 
 
+def count(snapshot: Snapshot, sites: Sequence[str] | None) -> int:
+    """Return how many visible comments with reports there are, on those `sites` or on all."""
+    ids = ids_text(comment_id for (comment_id,) in snapshot.query(_reported_ids))
+    if sites is None:
+        return int(snapshot.query(_number_visible, ids)[0][0])
+    some = _visible(ids, fn.COUNT(CommentTable.id)).where(SiteTable.name.in_(list(sites)))
+    return int(snapshot.query(some)[0][0])
+
+
 def reported(snapshot: Snapshot, sites: Sequence[str] | None, most: int) -> list[Entry]:
     """Return at most `most` visible comments with reports, of those `sites` or of all.
 
@@ -155,21 +175,24 @@ def reported(snapshot: Snapshot, sites: Sequence[str] | None, most: int) -> list
     ids = ids_text(comment_id for (comment_id,) in snapshot.query(_reported_ids))
     if sites is None:
         return queries.entries_in_pieces(partial(snapshot.query, _reported, ids), most)
-    query = _visible(ids).where(SiteTable.name.in_(list(sites)))
+    query = _newest_first(ids).where(SiteTable.name.in_(list(sites)))
     return queries.entries_in_pieces(
         lambda piece, skipped: snapshot.query(query.limit(piece).offset(skipped)), most
     )
 
 
-def _visible(ids: Param | str) -> Select:
-    """Return the query for those of some comments that are visible, the newest first."""
+def _newest_first(ids: Param | str) -> Select:
+    return _visible(ids, *queries.ENTRY).order_by(CommentTable.id.desc())
+
+
+def _visible(ids: Param | str, *columns: Select) -> Select:
+    """Return the query for `columns` of those of some comments that are visible."""
     return (
-        CommentTable.select(*queries.ENTRY)
+        CommentTable.select(*columns)
         .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
         .join(SiteTable, on=SiteTable.id == CommentTable.site)
         .where(
             Among(CommentTable.id, ids),
             CommentTable.status == literal(APPROVED),
         )
-        .order_by(CommentTable.id.desc())
     )

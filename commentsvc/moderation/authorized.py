@@ -44,15 +44,18 @@ class ThreadChange(msgspec.Struct, frozen=True):
     value: str
 
 
-def decide(tx: Transaction, who: Actor, ids: Sequence[int], to: str, now: int) -> ChangeResult:
+def decide(
+    tx: Transaction, who: Actor, ids: Sequence[int], to: str, now: int, seen: int | None = None
+) -> ChangeResult:
     """Set the status of comments to `to`, or take back the last change of each (TAKE_BACK).
 
-    `now` is in Unix milliseconds. Raise UnknownComment, NothingToUndo.
+    `now` is in Unix milliseconds; for `seen` see `changes.change`. Raise UnknownComment,
+    NothingToUndo.
     """
     permissions.confine(tx, who, ids)
     if to == TAKE_BACK:
         return undo.last(tx, ids, who.name, now)
-    return changes.change(tx, ids, to, who.name, now)
+    return changes.change(tx, ids, to, who.name, now, seen)
 
 
 def undo_decision(tx: Transaction, who: Actor, decision_id: int, now: int) -> ChangeResult:

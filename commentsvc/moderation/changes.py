@@ -19,12 +19,12 @@ from commentsvc.comments import images, queries, titles
 from commentsvc.comments.create import ThreadRef, add_to_counts, last_published
 from commentsvc.comments.rendering import render
 from commentsvc.db.connection import Transaction
-from commentsvc.db.query import Param, Select, insertion, prepared
+from commentsvc.db.query import Among, Param, Select, ids_text, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback import reports
-from commentsvc.model import APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
+from commentsvc.model import AKISMET, APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
 from commentsvc.readers import follows, subscriptions
 from commentsvc.spam import training
 
@@ -63,12 +63,14 @@ def set_status(status: Param, published_at: Param, comment_id: Param) -> Select:
 class ChangeResult(msgspec.Struct, frozen=True, gc=False):
     """The result of a decision: its id (0 if it changed nothing), and the changed comments.
 
-    `unchanged` are the ids of the comments that it left alone, with their status.
+    `unchanged` are the ids of the comments that it left alone, with their status. Those of them
+    that were reported, and stay what they are, are `kept`.
     """
 
     decision_id: int
     changed: tuple[int, ...]
     unchanged: dict[int, str]
+    kept: tuple[int, ...] = ()
 
 
 class Signature(NamedTuple):
@@ -78,20 +80,24 @@ class Signature(NamedTuple):
     site: str
 
 
-def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> ChangeResult:
+def change(
+    tx: Transaction, ids: Iterable[int], to: str, who: str, now: int, seen: int | None = None
+) -> ChangeResult:
     """Set the status of the comments `ids` to `to` at the time `now` (Unix milliseconds).
 
-    `who` is a moderator's name or a constant such as AUTHOR. Comments that may not become `to` (see
-    MOVES) stay unchanged. The reports on all of them are deleted. Raise UnknownComment with all
-    unknown ids; then nothing is changed.
+    `who` is a moderator's name or a constant such as AUTHOR, who knows of the changes up to the id
+    `seen`, of all for None. Comments stay unchanged if another person, also their author, has
+    changed them since, or if they may not become `to` (see MOVES). The reports on the others are
+    deleted. Raise UnknownComment with all unknown ids; then nothing is changed.
     """
     decision_id = tx.last_id("change") + 1
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
     waited = []
     found = find(tx, ids)
-    reports.delete(tx, (comment_id for comment_id, *_rest in found))
+    unseen = _changed_since(tx, [row[0] for row in found], who, seen)
+    reported = reports.delete(tx, (row[0] for row in found if row[0] not in unseen))
     for comment_id, ref, status, published in found:
-        if status not in MOVES[to]:
+        if comment_id in unseen or status not in MOVES[to]:
             unchanged[comment_id] = status
             continue
         row = (decision_id, comment_id, STATUS, status, to, published, now, who)
@@ -111,7 +117,24 @@ def change(tx: Transaction, ids: Iterable[int], to: str, who: str, now: int) -> 
         subscriptions.approved(tx, comment_id, now)
     training.update(tx, changed)
     outbox.changed(tx, changed, now)
-    return ChangeResult(decision_id if changed else 0, tuple(changed), unchanged)
+    kept = tuple(comment_id for comment_id in reported if unchanged.get(comment_id) == to)
+    return ChangeResult(decision_id if changed else 0, tuple(changed), unchanged, kept)
+
+
+def _changed_since(tx: Transaction, ids: list[int], who: str, seen: int | None) -> set[int]:
+    """Return those of the comments `ids` that another person has changed after the change `seen`.
+
+    The verdict of a program is no decision that a moderator has to know of.
+    """
+    if seen is None:
+        return set()
+    later = ChangeTable.select(ChangeTable.comment).where(
+        Among(ChangeTable.comment, ids_text(ids)),
+        ChangeTable.id > seen,
+        ChangeTable.actor.not_in([who, AKISMET, CLASSIFIER]),
+        ChangeTable.undone_at.is_null(),
+    )
+    return {comment_id for (comment_id,) in tx.query(later)}
 
 
 def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> ChangeResult:

@@ -1,12 +1,15 @@
 """The history of a comment: each change of its status or text, and whether it was undone."""
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
+from commentsvc.comments import queries
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.moderation import ChangeTable
+from commentsvc.moderation.permissions import Actor
 
 # Changes of a comment in an answer. Each edit by its author is one, and has the text twice.
 SHOWN: Final = 50
@@ -26,6 +29,14 @@ class HistoryEntry(msgspec.Struct, frozen=True, gc=False):
     actor: str
     undone_at: int | None
     undone_by: str | None
+
+
+class LastChange(msgspec.Struct, frozen=True, gc=False):
+    """The last `change` of a comment by `author`, which has a `status` now; None for no change."""
+
+    author: str
+    status: str
+    change: HistoryEntry | None
 
 
 def _history(condition: object, most: Param) -> Select:
@@ -57,3 +68,15 @@ def last_changes(snapshot: Snapshot, comment_id: int, field: str) -> list[Histor
     """Return the last SHOWN changes of a comment's `field`, the newest first."""
     rows = snapshot.query(_history_of_field, comment_id, field, SHOWN)
     return [HistoryEntry(*row) for row in rows]
+
+
+def last_of_each(snapshot: Snapshot, who: Actor, ids: Iterable[int]) -> list[LastChange]:
+    """Return the last change of each of a few comments, of those that are on sites of `who`."""
+    found = []
+    for comment_id in ids:
+        entry = queries.find(snapshot, comment_id)
+        if entry is None or not who.sees(entry.site):
+            continue
+        made = (each for each in entries(snapshot, comment_id, SHOWN) if each.undone_at is None)
+        found.append(LastChange(entry.comment.author, entry.comment.status, next(made, None)))
+    return found

@@ -30,6 +30,7 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.errors import BadCursor
+from commentsvc.feedback import reports
 from commentsvc.model import APPROVED, PENDING, SPAM, Comment, Entry
 from commentsvc.moderation.permissions import site_ids
 from commentsvc.spam.bans import Ban
@@ -38,14 +39,50 @@ from commentsvc.util.text import excerpt, fold
 _LAST: Final = 2**63 - 1
 CURSOR: Final = r"[0-9]{1,18}\.[0-9]{1,18}"
 
+EXAMINED: Final = 5_000  # comments that are examined for one page of a filtered list
 COUNTED: Final = 1_000  # the most comments counted: the numbers are on every page
 
 # The order of a list.
 _POSITION: Final = (CommentTable.published_at, CommentTable.id)
 
 
-class _Below(peewee.ColumnBase):
-    """The condition of comments with a status, whose id is below another, for the index of both.
+class ReviewFilter(msgspec.Struct, frozen=True):
+    """Which comments of a list are shown, and in which order.
+
+    `page` is part of a page's address or title, `author` part of a name or email address; case
+    counts for ASCII letters only in neither. `score` is the lowest.
+    """
+
+    oldest_first: bool = False
+    page: str = ""
+    author: str = ""
+    score: int = 0
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether some comments may be left out."""
+        return bool(self.page or self.author or self.score)
+
+    def condition(self) -> list[Any]:  # Any: what peewee's stubs give for a condition
+        """Return the conditions for a query of comments, their threads and sites."""
+        conditions = []
+        if self.page:
+            conditions.append(
+                ThreadTable.url.contains(self.page) | ThreadTable.title.contains(self.page)
+            )
+        if self.author:
+            conditions.append(
+                CommentTable.author.contains(self.author) | CommentTable.email.contains(self.author)
+            )
+        if self.score:
+            conditions.append(CommentTable.score >= self.score)
+        return conditions
+
+
+class _Behind(peewee.ColumnBase):
+    """The condition of comments with a status that follow the id `start`, for the index of both.
+
+    They have lower ids, or higher ones if `oldest_first`.
 
     For one status, PostgreSQL might read all comments, from the newest on, until it has found some.
     Only that index has a range of them in this order.
@@ -53,16 +90,22 @@ class _Below(peewee.ColumnBase):
 
     ORDER = (CommentTable.status, CommentTable.id)
 
-    def __init__(self, status: Param, before: Param) -> None:
+    def __init__(
+        self, status: Param | str, start: Param | int, *, oldest_first: bool = False
+    ) -> None:
         self.status = status
-        self.before = before
+        self.start = start
+        self.oldest_first = oldest_first
 
     def __sql__(self, ctx: Any) -> Any:  # Any: peewee's Context, which is not in its stubs
         status, number = self.ORDER
         if is_for_sqlite(ctx):
-            return ctx.sql((status == self.status) & (number < self.before))
-        below = peewee.Tuple(*self.ORDER) < peewee.Tuple(self.status, self.before)
-        return ctx.sql((status >= self.status) & below)
+            behind = number > self.start if self.oldest_first else number < self.start
+            return ctx.sql((status == self.status) & behind)
+        row, start = peewee.Tuple(*self.ORDER), peewee.Tuple(self.status, self.start)
+        if self.oldest_first:
+            return ctx.sql((status <= self.status) & (row > start))
+        return ctx.sql((status >= self.status) & (row < start))
 
 
 class ListQueries(NamedTuple):
@@ -89,10 +132,10 @@ def _list_queries(
 
     def unapproved(status: Param, before: Param, most: Param) -> Select:
         query = unpublished.where(
-            _Below(status, before),
+            _Behind(status, before),
             CommentTable.status != literal(APPROVED),  # lets SQLite use the index
         )
-        return query.order_by(*(column.desc() for column in _Below.ORDER)).limit(most)
+        return query.order_by(*(column.desc() for column in _Behind.ORDER)).limit(most)
 
     def unapproved_of_site(status: Param, before: Param, most: Param, site_id: Param) -> Select:
         # The same index contains the site.
@@ -165,6 +208,72 @@ def list_page(
     return ReviewPage(items, more)
 
 
+def filtered_page(
+    snapshot: Snapshot,
+    status: str,
+    sites: Sequence[str] | None,
+    limit: int,
+    after: str | None,
+    wanted: ReviewFilter,
+) -> ReviewPage:
+    """Return the page of a list of comments that are not approved, as `wanted`.
+
+    EXAMINED comments are looked at, so there may be fewer than `limit` although others follow.
+    Raise BadCursor.
+    """
+    most = EXAMINED if wanted.leaves_out else limit + 1
+    start = None if after is None else position(after)[1]
+    ids = _examined(snapshot, status, sites, most, start, wanted)
+    order = CommentTable.id if wanted.oldest_first else CommentTable.id.desc()
+    shown = (
+        _ENTRIES.where(Among(CommentTable.id, ids_text(ids)), *wanted.condition())
+        .order_by(order)
+        .limit(limit + 1)
+    )
+    items, goes_on = queries.first_entries(map(queries.entry, snapshot.query(shown)), limit)
+    if goes_on:
+        return ReviewPage(items, f"0.{items[-1].comment.id}")
+    return ReviewPage(items, f"0.{ids[-1]}" if len(ids) == most else None)
+
+
+def filtered_ids(
+    snapshot: Snapshot,
+    status: str,
+    sites: Sequence[str] | None,
+    limit: int,
+    wanted: ReviewFilter,
+) -> list[int]:
+    """Return the ids of those of the first `limit` comments of a list that are `wanted`."""
+    ids = _examined(snapshot, status, sites, limit, None, wanted)
+    found = (
+        CommentTable.select(CommentTable.id)
+        .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
+        .where(Among(CommentTable.id, ids_text(ids)), *wanted.condition())
+    )
+    among = {comment_id for (comment_id,) in snapshot.query(found)}
+    return [comment_id for comment_id in ids if comment_id in among]
+
+
+def _examined(
+    snapshot: Snapshot,
+    status: str,
+    sites: Sequence[str] | None,
+    most: int,
+    start: int | None,
+    wanted: ReviewFilter,
+) -> list[int]:
+    """Return the ids of the first `most` comments behind `start`, by the index of the queue."""
+    first = 0 if wanted.oldest_first else _LAST
+    behind = _Behind(status, first if start is None else start, oldest_first=wanted.oldest_first)
+    order = (c if wanted.oldest_first else c.desc() for c in _Behind.ORDER)
+    found = CommentTable.select(CommentTable.id).where(
+        behind, CommentTable.status != literal(APPROVED)
+    )
+    if sites is not None:
+        found = found.where(CommentTable.site.in_(site_ids(snapshot, sites)))
+    return [row[0] for row in snapshot.query(found.order_by(*order).limit(most))]
+
+
 def position(cursor: str) -> tuple[int, int]:
     """Return the time and the id at which a page ended. Raise BadCursor."""
     if not re.fullmatch(CURSOR, cursor):
@@ -209,14 +318,19 @@ def _newest(
 
 
 def numbers(snapshot: Snapshot, sites: Sequence[str] | None = None) -> dict[str, int]:
-    """Return how many comments are pending and how many are spam, at most COUNTED + 1 each."""
+    """Return how many comments are pending, spam, and visible with reports.
+
+    Each is counted to COUNTED + 1 at most.
+    """
+    reported = reports.count(snapshot, sites)
     if sites is not None:
-        return {s: len(newest_ids(snapshot, s, sites, COUNTED + 1)) for s in (PENDING, SPAM)}
+        found = {s: len(newest_ids(snapshot, s, sites, COUNTED + 1)) for s in (PENDING, SPAM)}
+        return found | {"reported": reported}
     return {
         status: number
         for status in (PENDING, SPAM)
         for (number,) in snapshot.query(count_of, status)
-    }
+    } | {"reported": reported}
 
 
 class StoredVerdict(msgspec.Struct, frozen=True):

@@ -46,7 +46,12 @@ function openAnswer() {
   }
 }
 
+function showKeys() {
+  document.querySelector("#keys")?.showModal();
+}
+
 const keys = {
+  "?": showKeys,
   j: () => go(current() + 1),
   k: () => go(current() < 0 ? 0 : current() - 1),
   x: tick,
@@ -55,6 +60,13 @@ const keys = {
 };
 
 function press(event) {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing) {
+    event.target.closest(".answer")?.querySelector("button").click();
+    return;
+  }
+  if (document.querySelector("dialog[open]")) {
+    return;
+  }
   const typing = event.target.closest("input:not([type=checkbox]), textarea, select");
   if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) {
     return;
@@ -163,6 +175,7 @@ document.querySelector(".who")?.addEventListener("submit", () => {
   document.removeEventListener("submit", keepTexts);
   sessionStorage.removeItem(TYPED);
 });
+document.querySelector(".keys button")?.addEventListener("click", showKeys);
 restoreTexts();
 if (comments.length) {
   all = boxForAll();

@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState
 
 from tests.admin_e2e.moderator_browser import PASSWORD, sign_in
-from tests.conftest import visit, watched_tab
+from tests.conftest import TARGET_SIZES, visit, watched_tab
 from tests.e2e.program import Service, command, serving
 
 
@@ -59,7 +59,7 @@ def assert_fine() -> Callable[[Page], None]:
 
     def assert_fine(page: Page) -> None:
         page.wait_for_load_state()
-        results = Axe().run(page)
+        results = Axe().run(page, options=TARGET_SIZES)
         assert results.violations_count == 0, results.generate_report()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -10,6 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Route
 
+from tests.conftest import TARGET_SIZES
 from tests.unit.every_page import MODERATION, PAGES, WHOLE, mails, of_errors, shown, visited
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +65,7 @@ def test_no_page_has_a_violation_or_is_wider_than_the_window(
     chromium: Browser, pages: dict[str, str], width: int, scheme: str
 ) -> None:
     """In the dark, other colours are judged. By hand, save a picture of each, to look at."""
-    options = {"runOnly": ["color-contrast"]} if scheme == "dark" else None
+    options = {"runOnly": ["color-contrast"]} if scheme == "dark" else TARGET_SIZES
     context = chromium.new_context(
         bypass_csp=True,  # axe adds styles
         color_scheme="dark" if scheme == "dark" else "light",

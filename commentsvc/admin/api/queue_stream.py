@@ -37,8 +37,8 @@ STREAM: Final = Operation(
     method="GET",
     path="/api/moderation/stream",
     summary="Stream the state of the queue (Server-Sent Events)",
-    note='An event with `{"pending": N, "spam": N, "newest": ID}` is sent at once and at each'
-    " change. `newest` is the newest comment that waits, or 0.",
+    note='An event with `{"pending": N, "spam": N, "reported": N, "newest": ID}` is sent at once'
+    " and at each change. `newest` is the newest comment that waits, or 0.",
     query=Query,
     permission=Permission.READ,
     answers={200: Content("text/event-stream")},

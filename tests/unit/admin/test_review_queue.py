@@ -12,6 +12,8 @@ from commentsvc.comments import search
 from commentsvc.db.connection import Snapshot
 from commentsvc.feedback import reports
 from commentsvc.feedback.reports import Reason
+from commentsvc.model import AUTHOR, CLASSIFIER
+from commentsvc.moderation import changes, profiles
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import NOW, Served
 from tests.unit.database_fixture import add
@@ -23,6 +25,10 @@ def submit(service: Served, **changes: object) -> int:
     """Submit a comment that stays pending; return its id."""
     changes = {"status": "pending"} | changes
     return add(service.database, now=int(NOW * 1_000) - 3_600_000, **changes).comment.id
+
+
+def report(service: Served, number: int) -> None:
+    service.database.write_now(reports.report, number, "a-random-word", int(NOW * 1_000))
 
 
 def statuses(service: Served) -> dict[int, str]:
@@ -116,7 +122,114 @@ def test_what_somebody_else_decided_meanwhile_is_told(service: Served, seat: Sea
     assert statuses(service) == {first: "deleted", second: "approved"}
     html = text(seat.get(header(answer, "Location")))
     assert "1 comment approved." in html
-    assert "1 left as it was" in html
+    assert "1 comment left as it was" in html
+    assert "<bdi>Ann</bdi>: “deleted” by ann, just now" in html
+
+
+def seen(html: str) -> str:
+    found = re.search(r'name="seen" value="(\d+)"', html)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("page", ["queue", "comment?id=1"])
+@pytest.mark.parametrize("verb", ["approve", "spam", "delete"])
+def test_nobody_overrules_a_decision_that_they_have_not_seen(
+    service: Served, seat: Seat, page: str, verb: str
+) -> None:
+    """Regression: who clicked "Spam" on an old page took an approved comment away from readers."""
+    number, other = submit(service), submit(service)
+    known = seen(text(seat.get(page)))
+    bob = seated(service, "bob")
+    bob.send("decide", one=f"approve.{number}", seen=seen(text(bob.get("queue"))), back="queue")
+    answer = seat.send("decide", all=verb, id=[number, other], seen=known, back="queue")
+    assert statuses(service)[number] == "approved"
+    assert statuses(service)[other] != "pending"
+    html = text(seat.get(header(answer, "Location")))
+    assert "1 comment left as it was" in html
+    assert "<bdi>Ann</bdi>: “published” by bob, just now" in html
+    known = seen(text(seat.get(f"comment?id={number}")))
+    seat.send("decide", one=f"delete.{number}", seen=known, back="queue")
+    assert statuses(service)[number] == "deleted", "now it was seen"
+
+
+def test_ones_own_decisions_and_those_of_programs_may_be_changed_at_once(
+    service: Served, seat: Seat
+) -> None:
+    first, second = submit(service), submit(service)
+    known = seen(text(seat.get("queue")))
+    seat.send("decide", one=f"approve.{first}", seen=known, back="queue")
+    service.database.write_now(changes.change, [second], "spam", CLASSIFIER, int(NOW * 1_000))
+    seat.send("decide", all="delete", id=[first, second], seen=known, back="queue")
+    assert statuses(service) == {first: "deleted", second: "deleted"}
+
+
+def test_a_text_that_its_author_changed_meanwhile_is_not_approved_unread(
+    service: Served, seat: Seat
+) -> None:
+    number = submit(service)
+    known = seen(text(seat.get("queue")))
+    service.database.write_now(changes.edit, number, "Buy oil!", AUTHOR, int(NOW * 1_000))
+    answer = seat.send("decide", one=f"approve.{number}", seen=known, back="queue")
+    assert statuses(service) == {number: "pending"}
+    html = text(seat.get(header(answer, "Location")))
+    assert "the text was changed just now. Please read it again." in html
+
+
+def test_what_happened_to_comments_of_other_sites_is_not_told(service: Served) -> None:
+    number = submit(service, author="Secret")
+    page = f"queue?done=approved.0.1.0&left={number}"
+    assert "<bdi>Secret</bdi>: “waiting”" in text(seated(service, "bob").get(page))
+    limited = seated(service, "lea")
+    service.database.write_now(profiles.assign, "lea", "moderator", ["notes"])
+    assert "Secret" not in text(limited.get(page))
+    assert limited.get("queue?done=approved.0.1.0&left=x.-1..99999999999999999999").status == 200
+
+
+def test_reported_comments_that_are_kept_are_no_failure(service: Served, seat: Seat) -> None:
+    """Regression: a bulk approval said that another moderator had decided on them."""
+    reported, waiting = submit(service, status="approved"), submit(service)
+    report(service, reported)
+    assert 'Queue <span class="number">2</span>' in text(seat.get("threads"))
+    answer = seat.send("decide", all="approve", id=[reported, waiting], back="queue")
+    html = text(seat.get(header(answer, "Location")))
+    assert "1 comment approved." in html
+    assert "1 reported comment stays as it is." in html
+    assert "left as" not in html
+    assert 'Queue <span class="number">' not in html
+
+
+def test_the_queue_is_filtered_and_ordered(service: Served, seat: Seat) -> None:
+    first = submit(service, author="Rosa", url="/a/")
+    second = submit(service, author="Jo", url="/b/", score=8, reasons="links +5 4")
+    third = submit(service, author="Rosa", url="/c/", status="approved")
+    report(service, third)
+    for query, ids in (
+        ("", [third, second, first]),
+        ("order=oldest", [third, first, second]),
+        ("author=ros", [third, first]),
+        ("page=%2FA", [first]),
+        ("page=/b/", [second]),
+        ("score=8", [second]),
+        ("score=x", [third, second, first]),
+        ("only=reported", [third]),
+        ("only=reported&author=jo", []),
+        ("site=notes", []),
+    ):
+        html = text(seat.get(f"queue?{query}"))
+        assert listed(html) == ids, query
+        back = re.search(r'name="back" value="([^"]+)"', html)
+        if back:
+            again = back[1].replace("&amp;", "&")
+            assert listed(text(seat.get(again))) == ids, "a decision comes back to the same list"
+    assert "No comment fits the filter" in text(seat.get("queue?author=nobody"))
+
+
+def test_select_all_selects_what_the_filter_shows(service: Served, seat: Seat) -> None:
+    ids = [submit(service, author=("Rosa", "Jo")[n % 2]) for n in range(2 * MOST + 4)]
+    html = text(seat.get("queue?order=oldest&author=rosa&tick=every"))
+    assert sorted(listed(html) + others(html)) == ids[::2]
+    assert others(html) == ids[::2][-2:]
 
 
 def test_what_was_deleted_is_restored_to_what_it_was(service: Served, seat: Seat) -> None:

@@ -10,12 +10,13 @@ import pytest
 
 from commentsvc import model
 from commentsvc.comments import pagination, queries, site_rows
+from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.db.query import Prepared
 from commentsvc.errors import BadCursor
 from commentsvc.moderation import lists
-from commentsvc.moderation.lists import StoredVerdict
+from commentsvc.moderation.lists import ReviewFilter, StoredVerdict
 from tests.unit.database_fixture import NOW, add, opened, plan
 
 
@@ -132,9 +133,83 @@ def test_what_waits_is_numbered(database: Database) -> None:
     numbers = database.read_now(lists.numbers)
     for status in ("pending", "spam"):
         assert numbers.pop(status) == len(walk(database, status, "", 1_000))
-    assert numbers == {}
+    assert numbers == {"reported": 0}
     of_two = database.read_now(lists.numbers, ["notes", "empty"])
-    assert of_two == {s: len(walk(database, s, "notes", 1_000)) for s in ("pending", "spam")}
+    of_notes = {s: len(walk(database, s, "notes", 1_000)) for s in ("pending", "spam")}
+    assert of_two == of_notes | {"reported": 0}
+
+
+@pytest.mark.parametrize("sites", [None, ["blog"], ["notes"], []])
+@pytest.mark.parametrize("oldest_first", [False, True])
+@pytest.mark.parametrize("score", [0, 1])
+def test_a_filtered_list_has_each_comment_that_fits_once_in_its_order(
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    sites: list[str] | None,
+    oldest_first: bool,
+    score: int,
+) -> None:
+    """Also if only some of them can be examined for one page."""
+    monkeypatch.setattr(lists, "EXAMINED", 20)
+    wanted = ReviewFilter(oldest_first=oldest_first, score=score, page="POST")
+    everything = [*reversed(database.read_now(queries.listing, None, 1_000))]
+    right = sorted(
+        (
+            entry.comment.id
+            for entry in everything
+            if entry.comment.status == "spam" and (sites is None or entry.site in sites)
+        ),
+        reverse=not oldest_first,
+    )
+    found: list[int] = []
+    after: str | None = None
+    for _ in range(100):
+        sheet = database.read_now(lists.filtered_page, "spam", sites, 7, after, wanted)
+        found += [entry.comment.id for entry in sheet.items]
+        after = sheet.next
+        if after is None:
+            break
+    assert found == ([] if score else right)
+    assert database.read_now(lists.filtered_ids, "spam", sites, 1_000, wanted) == found
+
+
+def test_a_filter_takes_its_words_literally_and_finds_parts_of_them(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        rosa = add(
+            database, status="pending", author="Rosa", email="r@x.example", score=8, url="/a_b/"
+        ).comment.id
+        other = add(database, status="pending", author="100%", url="/aXb/").comment.id
+        for wanted, ids in (
+            (ReviewFilter(author="rOS"), [rosa]),
+            (ReviewFilter(author="@x.ex"), [rosa]),
+            (ReviewFilter(author="%"), [other]),
+            (ReviewFilter(page="a_b"), [rosa]),
+            (ReviewFilter(page="/a"), [other, rosa]),
+            (ReviewFilter(score=8), [rosa]),
+            (ReviewFilter(score=9), []),
+            (ReviewFilter(oldest_first=True), [rosa, other]),
+        ):
+            sheet = database.read_now(lists.filtered_page, "pending", None, 9, None, wanted)
+            assert [entry.comment.id for entry in sheet.items] == ids, wanted
+
+
+@pytest.mark.sqlite_only("it looks at SQLite's plan")
+@pytest.mark.parametrize("oldest_first", [False, True])
+def test_a_filtered_list_is_examined_by_the_index_of_the_queue(
+    database: Database, monkeypatch: pytest.MonkeyPatch, oldest_first: bool
+) -> None:
+    asked: list[Any] = []  # Any: peewee's queries
+
+    def note(_: Snapshot, query: object, *_values: object) -> list[object]:
+        asked.append(query)
+        return []
+
+    monkeypatch.setattr(Snapshot, "query", note)
+    wanted = ReviewFilter(oldest_first=oldest_first)
+    database.read_now(lists.filtered_ids, "spam", None, 9, wanted)
+    monkeypatch.undo()
+    [step] = plan(database, asked[0])
+    assert "USING COVERING INDEX comment_by_status (status=? AND id" in step
 
 
 @pytest.mark.sqlite_only("it looks at SQLite's plan")

@@ -279,7 +279,7 @@ def test_pages_bans_and_accounts_are_managed(service: Served) -> None:
 def test_a_stream_tells_what_changes_for_its_token_alone(service: Served) -> None:
     program = Program(service, "read", "notes")
     first = program.ask("GET", "/stream")
-    assert first.body.endswith(b'data: {"pending":0,"spam":0,"newest":0}\n\n')
+    assert first.body.endswith(b'data: {"pending":0,"spam":0,"reported":0,"newest":0}\n\n')
     publisher, queue = service.publisher, service.programs.queue
     queue.send_changes()  # before the core has opened the stream
     publisher.followed.add(first.follows)
@@ -289,7 +289,7 @@ def test_a_stream_tells_what_changes_for_its_token_alone(service: Served) -> Non
     number = add(service.database, status="pending", site="notes").comment.id
     queue.send_changes()
     queue.send_changes()
-    event = b'data: {"pending":1,"spam":0,"newest":%d}\n\n' % number
+    event = b'data: {"pending":1,"spam":0,"reported":0,"newest":%d}\n\n' % number
     assert publisher.sent == [(first.follows, event)]
     service.database.write_now(api_tokens.revoke, 1, 1)
     add(service.database, status="pending", site="notes")
