@@ -105,7 +105,7 @@ class HttpSubmissions:
 
         def asks(site: str) -> AskedFields:
             asked = self._sites.options[site].asks
-            if not (session or request.header("authorization")):
+            if not self._names_reader(request, site, session):
                 return asked
             email = OPTIONAL if asked.email == REQUIRED else asked.email
             return asked._replace(author=OPTIONAL, email=email)  # `writer` has the reader's
@@ -164,11 +164,15 @@ class HttpSubmissions:
 
         Raise HttpError 401 for a session that is over, and for a guest where only members write.
         """
-        if site in self._with_readers and (session or request.header("authorization")):
+        if self._names_reader(request, site, session):
             return self._reader(session or request.bearer(), site)
         if self._sites.options[site].members_only:
             raise HttpError(401, "signed_out", MEMBERS_ONLY, headers=CHALLENGE)
         return None
+
+    def _names_reader(self, request: Request, site: str, session: str) -> bool:
+        """Return whether a request claims to be by a reader who has signed in on the site."""
+        return site in self._with_readers and bool(session or request.header("authorization"))
 
     def _completed(self, request: Request, submission: Submission, session: str) -> Submission:
         """Return a submission with the author who has signed in, and the language for mails.

@@ -217,6 +217,20 @@ def test_who_has_signed_in_on_another_site_is_no_member_here(
         assert service.post("/api/comments", sent, **mine).status == 401
 
 
+@pytest.mark.parametrize("sign_in", [(), ("mail",)])
+def test_a_token_of_nobody_excuses_from_no_field(
+    serve: Callable[..., Served], sign_in: tuple[str, ...]
+) -> None:
+    service = serve(sign_in=sign_in, email_field="required")
+    for lie in ("Bearer ", "Bearer x", "Basic eA==", "x"):
+        answer = service.post("/api/comments", {"url": "/p/", "message": "Hi"}, authorization=lie)
+        assert answer.status == (401 if sign_in else 400), lie
+    form = {"url": "/p/", "message": "Hi", "session": "x"}
+    answer = service.form("/embed/thread", urlencode(form))
+    assert answer.status == (401 if sign_in else 400)
+    assert service.stored() == []
+
+
 def test_members_only_holds_without_an_address_of_the_service(tmp_path: Path) -> None:
     closed = replace(settings(**MEMBERS), server=ServerSettings())
     with served(tmp_path, closed) as service:
