@@ -75,14 +75,15 @@ function renderComment(thread, comment, answered) {
   const { id, author, votes } = comment;
   if (comment.deleted) return h("p.hint", {}, messages.gone);
   const actions = h("div.actions");
-  const voteButton = (value, path, title) => {
-    const ariaPressed = String(storage.get("votes")?.[id] == value);
-    return actionButton("vote", path, `${title}: ${author}`, { value, ariaPressed });
-  };
+  const voteButton = (value, path, title) =>
+    actionButton("vote", path, `${title}: ${author}`, { value, ariaPressed: storage.get("votes")?.[id] == value });
   if (page.voting) actions.append(voteButton(1, "M3 10.5l5-5 5 5", messages.up), h("span.votes", {}, votes || ""));
   if (page.voting == "both") actions.append(voteButton(-1, "M3 5.5l5 5 5-5", messages.down));
-  const label = messages.replyTo.replace("#", () => author);
-  if (!closed) actions.append(actionButton("reply", "M3 3h10v8H8l-3 3v-3H3z", label, {}, messages.reply));
+  if (!closed) {
+    actions.append(
+      actionButton("reply", "M3 3h10v8H8l-3 3v-3H3z", messages.replyTo.replace("#", () => author), {}, messages.reply),
+    );
+  }
   actions.append(actionButton("menu", "M3 7.7v.6m5-.6v.6m5-.6v.6", `${messages.menu}: ${author}`));
   const body = setHTML(h("div.body", { dir: "auto" }), comment.html);
   if (body.querySelector(":not(p,br,a,strong,em,code),[href^='#']")) {
@@ -154,10 +155,11 @@ export class Thread {
   #heading = h("h2.heading", { tabIndex: -1 });
   #order = h("select.link", { name: "sort" });
   #feed;
-  #more = h("button.button");
+  #more = h("button.button", { type: "button" });
   #loading = h("div.comment");
   box;
   #fallback = [];
+  #answer; // to the last request: when an earlier one comes later, it is of no use
 
   #observer = new IntersectionObserver(
     ([{ isIntersecting }]) => {
@@ -165,7 +167,7 @@ export class Thread {
     },
     { rootMargin: NEAR + "px" },
   );
-  #leaving = new AbortController();
+  #leaving;
 
   constructor(host, isSorted) {
     this.host = host;
@@ -186,14 +188,12 @@ export class Thread {
     if (getComputedStyle(this.host).color == "rgb(0, 0, 0)") {
       import("./thread/contrast.js").then(({ keepContrast }) => keepContrast(this.#element, signal));
     }
-    setTimeout(() => {
-      if (!signal.aborted) import("./thread/live.js").then(({ follow }) => follow(this, signal), () => {});
-    }, 5000);
+    setTimeout(() => import("./thread/live.js").then(({ follow }) => follow(this, signal), () => {}), 5000);
   }
 
   pause() {
     this.#observer.disconnect();
-    this.#leaving.abort();
+    this.#leaving?.abort();
   }
 
   end() {
@@ -231,6 +231,7 @@ export class Thread {
     const built = host.querySelector("section[dir]");
     const prerendered = built && (await import("./thread/prerendered.js").catch(() => null));
     const answer = prerendered?.fetchChanges(built, path, sort) ?? get(path);
+    this.#answer = answer;
     const own = storage.get("own-comments") && this.loadOwn();
     let isLoaded;
     const loaded = Promise.allSettled([answer, own]).then(() => (isLoaded = true));
@@ -245,8 +246,8 @@ export class Thread {
     }
     const wasPressed = document.activeElement == this.#more;
     const folds = wasPressed && (await import("./thread/reveal.js").catch(() => null));
+    if (this.hasEnded || answer != this.#answer) return;
     this.#loading.remove();
-    if (this.hasEnded) return;
     host.classList.toggle("commentsvc-failed", !page);
     this.error.textContent = page ? "" : this.messages.unread;
     if (!page) return this.offer("again", after);
@@ -259,7 +260,7 @@ export class Thread {
     const isFirst = !this.box; // the styles that resume() looks at are computed once, with the comments
     if (isFirst) this.#build(sort, prerendered?.keepDraft(this, built));
     this.show();
-    if (isFirst) this.resume();
+    if (isFirst && host.isConnected) this.resume();
     this.#more.hidden = true;
     if (page.next) this.offer("more", page.next);
     if (top < 0 && end < innerHeight - 9) {
@@ -304,7 +305,7 @@ export class Thread {
 
   async #react(event) {
     const control = event.target.closest("[name], form");
-    if (!control || control.form) return;
+    if (!control || this.#element.contains(control.form)) return;
     const draft = this.url + "#";
     if (event.type == "input" && control == this.box) {
       storage.set(draft, { ...storage.get(draft), message: control.value });

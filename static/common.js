@@ -38,7 +38,7 @@ export function takeProperties(element) {
 /** The id of a comment's element: imported comments keep that of their old system */
 export const anchorOf = ({ id, anchor = "commentsvc-" + id }) => anchor;
 
-const policy = window.trustedTypes?.createPolicy("commentsvc", { createHTML: (html) => html });
+const policy = window.trustedTypes?.createPolicy("commentsvc", { createHTML: String });
 
 /** The one place where HTML of the service enters the page */
 export function setHTML(element, html) {
@@ -59,13 +59,13 @@ export function actionButton(name, path, title, properties = {}, text = "") {
   return h("button.link", { type: "button", name, title, ariaLabel: title, ...properties }, icon(path), text);
 }
 
-/** Load a stylesheet before those of the blog, whose rules win; again if somebody replaces the head */
+/** Load a stylesheet before those of the blog, whose rules win; again if somebody replaces the head or all */
 export function loadStylesheet(name) {
   return new Promise((loaded) => {
     const link = h("link", { rel: "stylesheet", href: base + "static/" + name, onload: loaded, onerror: loaded });
-    const insert = () => link.isConnected || document.head.prepend(link);
+    const insert = () => link.isConnected || document.head?.prepend(link);
     insert();
-    new MutationObserver(insert).observe(document.head, { childList: true });
+    new MutationObserver(insert).observe(document, { childList: true, subtree: true });
   });
 }
 
@@ -122,7 +122,6 @@ export function countText({ counts, tag, digits }, number) {
 /** Show in a <time> how long ago it was; `Intl` would take a phone 0.1 s for the first */
 export function showRelativeTime({ tag, digits, ago, now }, time) {
   const minutes = (Date.now() - Date.parse(time.dateTime)) / 60_000;
-  const units = /** @type {[any, any][]} */ (Object.entries(ago));
-  const [unit, counts] = units.filter(([unit]) => minutes >= unit).at(-1) ?? [];
+  const [unit, counts] = /** @type {[any, any][]} */ (Object.entries(ago)).filter(([unit]) => minutes >= unit).at(-1) ?? [];
   time.textContent = counts ? countText({ counts, tag, digits }, Math.trunc(minutes / unit)) : now;
 }

@@ -13,11 +13,13 @@ export function enrich(body, thread) {
   body.addEventListener("click", ({ target }) => follow(thread, target));
 }
 
-/** Make links to fragments lead to this page, whatever the page's `<base href>` says. */
+/** Make links to fragments lead to this page, whatever the page's `<base>` says. */
 export function linkHere(element) {
   if (!document.querySelector("base")) return;
   const [page] = location.href.split("#");
-  for (const link of element.querySelectorAll("a[href^='#']")) link.href = page + link.hash;
+  for (const link of element.querySelectorAll("a[href^='#']")) {
+    Object.assign(link, { href: page + link.hash, target: "_self" });
+  }
 }
 
 function follow(thread, target) {

@@ -163,6 +163,81 @@ def test_a_thread_that_is_taken_out_before_it_follows_never_does(
     assert count(page) == [0, 0]
 
 
+def test_a_thread_that_is_taken_out_while_it_loads_follows_once_it_is_put_back(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    """A router may leave a page before its comments have come."""
+    answers.comments = [comment(1, "One.")]
+    page.add_init_script(WATCH)
+    page.clock.install()
+    page.add_init_script("localStorage['commentsvc:own-comments'] = '{}'")
+    held: list[Route] = []
+    page.route("**/own_comments.js", lambda route: held.append(route))
+    with page.expect_request("**/own_comments.js"):
+        open_thread()
+    page.evaluate("thread = document.querySelector('comment-thread'), thread.remove()")
+    answers.answer(held[0])
+    page.wait_for_function("thread.querySelector('li')")
+    page.clock.fast_forward(60_000)
+    page.evaluate(f"import('{SERVICE}/static/thread/live.js')")
+    assert count(page) == [0, 0]
+    page.evaluate("document.body.append(thread)")
+    with page.expect_request("**/stream?*"):
+        page.clock.fast_forward(5_000)
+
+
+# What replaces more of a page than its body
+REPLACED = {
+    "head": "document.head.replaceWith(document.createElement('head'))",
+    "root": "document.documentElement.innerHTML = '<body>' + written",
+    "document": "document.write(written), document.close()",
+}
+
+
+@pytest.mark.parametrize("part", REPLACED)
+def test_the_styles_stay_whatever_part_of_the_document_is_replaced(
+    page: Page, open_thread: Callable[..., Page], answers: Answers, part: str
+) -> None:
+    answers.comments = [comment(1, "One.")]
+    open_thread()
+    bar = page.locator(".commentsvc-bar")
+    expect(bar).to_have_css("display", "flex")
+    page.evaluate(f"""() => {{
+      const written = `<comment-thread url="{POST}"></comment-thread>`;
+      {REPLACED[part]};
+    }}""")
+    expect(bar).to_have_css("display", "flex")
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+
+
+def test_in_a_form_of_the_blog_readers_read_and_write(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    """Some frameworks put the whole page into one form."""
+    answers.comments = [comment(number, "A text.") for number in (1, 2, 3)]
+    answers.part = 2
+    open_thread()
+    expect(page.locator("#commentsvc-1")).to_be_visible()
+    page.evaluate(
+        """() => {
+          const form = document.createElement("form");
+          form.onsubmit = () => document.body.append("It is submitted.");
+          document.body.append(form);
+          form.append(document.querySelector("main"));
+        }"""
+    )
+    page.get_by_role("button", name="Show more comments").click()
+    expect(page.locator("#commentsvc-3")).to_be_visible()
+    page.locator("#commentsvc-1").get_by_role("button", name="Reply").click()
+    expect(page.locator("#commentsvc-1 form textarea")).to_be_focused()
+    form = open_form(page)
+    fill(form)
+    send(form)
+    expect(page.locator("#commentsvc-101")).to_be_focused()
+    expect(page.get_by_text("It is submitted.")).to_have_count(0)
+    expect(page).to_have_url(re.compile("/small/$"))
+
+
 def test_a_thread_that_is_put_back_goes_on(
     page: Page, open_thread: Callable[..., Page], answers: Answers
 ) -> None:

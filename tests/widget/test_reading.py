@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.widget.browser import NOW, POST, RICH, SERVICE, Answers, comment, fill, open_form, send
 
@@ -31,6 +31,34 @@ def test_the_order_can_be_chosen(open_thread: OpenThread, answers: Answers) -> N
     expect(order).to_have_value("newest")
     order.select_option("Oldest first")
     expect(threads).to_have_text([re.compile("One.*Answer", re.DOTALL), re.compile("Two")])
+
+
+def test_what_comes_late_never_replaces_what_the_reader_chose_since(
+    open_thread: OpenThread, answers: Answers
+) -> None:
+    """A part of the thread in one order, and the thread in another, come after the last choice."""
+    answers.comments = [comment(number, "A text.") for number in range(1, 7)]
+    answers.part = 2
+    page = open_thread()
+    numbers = "(items) => items.map((item) => item.id.slice(-1)).join('')"
+    items = page.locator(".commentsvc-list > li")
+    expect(items).to_have_count(2)
+    late = re.compile("after=|sort=newest")
+    held: list[Route] = []
+    page.route(late, lambda route: held.append(route))
+    page.get_by_role("button", name="Show more comments").click()
+    order = page.get_by_label("Order")
+    with page.expect_request("**/api/comments?*newest*"):
+        order.select_option("Newest first")
+    with page.expect_response("**/api/comments?*oldest*"):
+        order.select_option("Oldest first")
+    page.unroute(late)
+    for route in held:
+        answers.answer(route)
+    assert len(held) == 2
+    page.get_by_role("button", name="Show more comments").click()
+    expect(items).to_have_count(4)
+    assert items.evaluate_all(numbers) == "1234"
 
 
 @pytest.mark.parametrize(
@@ -386,7 +414,7 @@ def test_links_to_the_same_page_work_with_any_base_address(
     ]
     for name in ("moderator", "extras"):
         page.add_init_script(f"localStorage.setItem('commentsvc:{name}', true)")
-    open_thread("#commentsvc-2?moderate", more=f'<base href="{base}">', depth="1")
+    open_thread("#commentsvc-2?moderate", more=f'<base href="{base}" target="_blank">', depth="1")
     here = page.url.partition("#")[0]
     thread = page.locator("section.commentsvc-thread")
     expect(thread.get_by_role("link", name="Moderate")).to_have_count(3)
