@@ -33,8 +33,8 @@ from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 HTML: Final = ("Content-Type", HTML_UTF8)
 POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self';"
-    " base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS: Final[Headers] = (
     NOT_STORED,

@@ -1,15 +1,23 @@
-/* The moderation pages work without this script. It adds the keys and a checkbox for all comments,
-   and keeps the focus in the list: after a decision, which loads the page again, it focuses the
-   next comment; after undoing it, the restored comment. Texts that were typed, but not stored yet,
+/* The moderation pages work without this script. It adds the keys and a checkbox for all comments.
+   It sends the decisions of a list, takes the new list from the page that answers, and focuses the
+   next comment; after undoing, the restored comment. Texts that were typed, but not stored yet,
    stay in this tab, so that no failure of the network and no other decision loses them. */
 
-const FOCUSED = "commentsvc-focused"; // in sessionStorage: page and number of the comment in focus
 const TYPED = "commentsvc-typed"; // in sessionStorage: texts by what they are about, and what was sent
 
-const areas = [...document.querySelectorAll("textarea")];
-const comments = [...document.querySelectorAll(".comments .comment")];
-const others = document.querySelector(".others"); // what is selected on other pages
-const boxes = comments.map((comment) => comment.querySelector("[type=checkbox]"));
+let areas, comments, boxes;
+let others; // what is selected on other pages
+let deciding = false;
+const known = new Set(); // the ids of all comments that this page has shown
+
+/** Find what the page has, at first and when its list was replaced. */
+function read() {
+  areas = [...document.querySelectorAll("textarea")];
+  comments = [...document.querySelectorAll(".comments .comment")];
+  others = document.querySelector(".others");
+  boxes = comments.map((comment) => comment.querySelector("[type=checkbox]")).filter(Boolean);
+  comments.forEach((comment) => known.add(comment.id));
+}
 
 /** Return the index of the comment with the focus; -1 for none. */
 function current() {
@@ -18,6 +26,9 @@ function current() {
 
 /** Focus the comment with that index, or the first or last one. */
 function go(number) {
+  if (number < 0) {
+    return;
+  }
   const comment = comments[Math.max(0, Math.min(number, comments.length - 1))];
   comment?.focus({ preventScroll: true });
   comment?.scrollIntoView({ block: "nearest" });
@@ -31,7 +42,7 @@ function find(key) {
 }
 
 function tick() {
-  const box = boxes[current()];
+  const box = comments[current()]?.querySelector("[type=checkbox]");
   if (box) {
     box.checked = !box.checked;
     count();
@@ -53,7 +64,7 @@ function showKeys() {
 const keys = {
   "?": showKeys,
   j: () => go(current() + 1),
-  k: () => go(current() < 0 ? 0 : current() - 1),
+  k: () => go(Math.max(0, current() - 1)),
   x: tick,
   r: openAnswer,
   "/": () => find("/")?.focus(),
@@ -81,6 +92,9 @@ function press(event) {
 /** Show how many comments are ticked, and disable the buttons for them if none is. */
 function count() {
   const ticked = boxes.filter((box) => box.checked).length;
+  if (!all) {
+    return;
+  }
   const number = ticked + (others?.isConnected ? Number(others.dataset.number) : 0);
   const chosen = document.querySelector(".chosen");
   chosen.textContent = number ? chosen.dataset.text.replace("#", number) : "";
@@ -112,23 +126,54 @@ function boxForAll() {
   return box;
 }
 
-/** Store which comment has the focus, for the page that is loaded next. */
-function leave(event) {
-  const number = current();
-  if (number >= 0 && ["one", "act", "answer"].includes(event.submitter?.name)) {
-    sessionStorage.setItem(FOCUSED, `${location.pathname} ${number}`);
+/** Send a decision on comments of the list, and show the list that is the answer. */
+async function decide(event) {
+  const { target: form, submitter } = event;
+  if (!submitter || !form.closest("#list")) {
+    return;
   }
+  event.preventDefault();
+  if (deciding) {
+    return;
+  }
+  const action = submitter.hasAttribute("formaction") ? submitter.formAction : form.action;
+  const body = new URLSearchParams(new FormData(form));
+  body.append(submitter.name, submitter.value);
+  deciding = true;
+  try {
+    const answer = await fetch(action, { method: "POST", body });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (page.querySelector("#list")) {
+      show(page);
+    } else {
+      document.removeEventListener("submit", decide); // it was refused: the browser shows why
+      submitter.click();
+    }
+  } catch {
+    document.querySelector(".lost").hidden = false;
+  }
+  deciding = false;
 }
 
-function comeBack() {
-  const [path, number] = (sessionStorage.getItem(FOCUSED) ?? "").split(" ");
-  sessionStorage.removeItem(FOCUSED);
-  const restored = comments.findIndex((comment) => comment.matches(":target"));
-  if (restored >= 0) {
-    go(restored);
-  } else if (path === location.pathname) {
-    go(Number(number));
+/** Replace the list and the numbers by those of another page, and keep what is ticked. */
+function show(page) {
+  const was = new Set(comments.map((comment) => comment.id));
+  const index = current();
+  const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
+  for (const part of ["#list", ".side nav"]) {
+    document.querySelector(part).replaceWith(document.adoptNode(page.querySelector(part)));
   }
+  document.title = page.title;
+  const restored = [...document.querySelectorAll(".comments .comment")].findIndex(
+    ({ id }) => known.has(id) && !was.has(id),
+  );
+  read();
+  restoreTexts();
+  for (const box of boxes) {
+    box.checked ||= ticked.includes(box.value);
+  }
+  begin();
+  go(restored < 0 ? index : restored);
 }
 
 /** Return what a text is about: the answer to a comment, or the text of one. */
@@ -165,10 +210,18 @@ function restoreTexts() {
 }
 
 let all;
+
+/** Make the list ready. */
+function begin() {
+  all = document.querySelector("a.every") && boxForAll();
+  document.querySelector(".list")?.addEventListener("change", count);
+  count();
+}
+
 document.documentElement.classList.add("scripted");
 document.addEventListener("keydown", press);
-document.addEventListener("submit", leave);
 document.addEventListener("submit", keepTexts);
+document.addEventListener("submit", decide);
 addEventListener("pagehide", keepTexts);
 document.querySelector(".who")?.addEventListener("submit", () => {
   removeEventListener("pagehide", keepTexts);
@@ -176,11 +229,8 @@ document.querySelector(".who")?.addEventListener("submit", () => {
   sessionStorage.removeItem(TYPED);
 });
 document.querySelector(".keys button")?.addEventListener("click", showKeys);
+read();
 restoreTexts();
-if (comments.length) {
-  all = boxForAll();
-  document.querySelector(".list").addEventListener("change", count);
-  count();
-  comeBack();
-}
+begin();
+go(comments.findIndex((comment) => comment.matches(":target")));
 document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

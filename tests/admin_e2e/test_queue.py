@@ -38,8 +38,9 @@ def clear(moderation: Page) -> None:
     moderation.goto("/moderation/queue")
     while moderation.locator(".comment").count():
         moderation.get_by_label("Select all").check()
-        with moderation.expect_navigation():
-            in_bulk(moderation, "Delete").click()
+        in_bulk(moderation, "Delete").click()
+        expect(moderation.get_by_role("status")).to_be_visible()
+        moderation.goto("/moderation/queue")
 
 
 def in_bulk(moderation: Page, name: str) -> Locator:
@@ -306,3 +307,56 @@ def test_a_typed_answer_outlives_the_network_and_other_decisions(
     moderation.goto("/moderation/comments?status=approved")
     for field in answer_field(moderation, "Zoe").all():  # also those of other tests
         expect(field).to_have_value("")
+
+
+@pytest.mark.sqlite_only("it is about the script")
+def test_decisions_load_no_page_and_twenty_keys_decide_on_as_many_comments(
+    moderation: Page, service: Service, comments: list[str]
+) -> None:
+    for number in range(17):
+        service.submit("/many/", f"Comment {number} of many {next(numbers)}", author=f"Bo {number}")
+    moderation.goto("/moderation/queue?order=oldest")
+    expect(moderation.locator(".comment")).to_have_count(20)
+    moderation.evaluate("window.same = true")
+    answer = moderation.locator(".comment").last.locator("summary")
+    answer.click()
+    field = moderation.get_by_label("Answer to Bo 16")
+    field.fill("Half an answer")
+    moderation.locator(".comment").nth(1).get_by_role("checkbox").check()
+    moderation.keyboard.press("Escape")
+    moderation.locator(".comment").first.focus()
+    for left in range(19, -1, -1):
+        moderation.keyboard.press("a")
+        expect(moderation.locator(".comment")).to_have_count(left)
+        if left:
+            expect(moderation.locator(".comment").first).to_be_focused()
+        if left == 19:
+            expect(moderation.locator(".chosen")).to_have_text("1 selected")
+            expect(field).to_have_value("Half an answer")
+    expect(moderation.locator("nav").first).not_to_contain_text("1")
+    moderation.keyboard.press("u")
+    expect(moderation.locator(".comment")).to_be_focused()
+    assert moderation.evaluate("window.same")
+
+
+@pytest.mark.sqlite_only("it is about the script")
+def test_a_decision_without_a_network_says_so_and_can_be_repeated(
+    moderation: Page, comments: list[str]
+) -> None:
+    moderation.context.set_offline(True)
+    moderation.get_by_role("button", name="Approve", exact=True).nth(1).click()
+    expect(moderation.get_by_role("alert")).to_contain_text("could not be reached")
+    moderation.context.set_offline(False)
+    moderation.get_by_role("button", name="Approve", exact=True).nth(1).click()
+    expect(authors(moderation)).to_have_text(["Yan", "Xenia"])
+    expect(moderation.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.mark.sqlite_only("it is about keys")
+def test_a_question_mark_shows_the_keys(moderation: Page, comments: list[str]) -> None:
+    moderation.keyboard.press("?")
+    expect(moderation.get_by_role("dialog")).to_contain_text("Next comment")
+    moderation.keyboard.press("a")
+    moderation.keyboard.press("Escape")
+    expect(moderation.get_by_role("dialog")).to_have_count(0)
+    expect(moderation.locator(".comment")).to_have_count(3)
