@@ -461,7 +461,7 @@ def build(
         partial(builds.watch, memory.changed, database, settings, clock),
         *(each.run for each in (receiver, *fetching) if each),
         *_mentions(service, submissions),
-        partial(_search_moved_pages, service),
+        *_asked_of_blogs(service),
         *([CommentsXmlFile(service).run] if settings.stacosys.rss_file else []),
     ]
     return Parts(
@@ -579,6 +579,16 @@ def _mentions(service: ServiceContext, submissions: SubmissionService) -> list[W
         from commentsvc.mentions.page_posts import PostFinder
 
         works.append(PostFinder(service).run)
+    return works
+
+
+def _asked_of_blogs(service: ServiceContext) -> list[Work]:
+    """Return the leader's work for pages that have moved and for translations of pages."""
+    works: list[Work] = [partial(_search_moved_pages, service)]
+    if any(site.translations for site in service.settings.sites):
+        from commentsvc.blog.translations import PageTranslations
+
+        works.append(PageTranslations(service).run)
     return works
 
 

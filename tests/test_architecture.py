@@ -96,9 +96,9 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 # `backup.postgresql_dump` passes it on to pg_dump, with the password.
 # Who sends requests to addresses of the settings, to addresses of strangers, or to both.
 SETTINGS_CLIENTS = frozenset({
-    "admin.provider", "api.avatars", "auth.oidc", "blog.unlisted", "cli.moved_pages",
-    "delivery.akismet", "delivery.builds", "delivery.classifier", "delivery.judge",
-    "delivery.webhooks",
+    "admin.provider", "api.avatars", "auth.oidc", "blog.translations", "blog.unlisted",
+    "cli.moved_pages", "cli.translations", "delivery.akismet", "delivery.builds",
+    "delivery.classifier", "delivery.judge", "delivery.webhooks",
     "imports.importer", "imports.sources.blog_pages", "mentions.page_posts", "mentions.poller",
     "pages.reader_sign_in", "util.polite_client",
 })  # fmt: skip
@@ -110,7 +110,8 @@ THREADS: dict[str, set[str]] = {
     "ACCOUNTS": {"admin.login_limit", "admin.passkeys", "admin.sign_in"},
     "RENDERING": {"submissions.renderer"},
     "FOREIGN": {
-        "blog.sitemap", "mentions.networks", "mentions.page_posts", "mentions.sender",
+        "blog.sitemap", "blog.translations", "mentions.networks", "mentions.page_posts",
+        "mentions.sender",
         "mentions.verifier",
         "util.polite_client",
     },
@@ -195,6 +196,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "pages.comment_page": "mentions/test_sender: as the source of a webmention",
     "blog.sitemap": "blog/test_unlisted and mentions/test_page_posts: what is listed, and how much",
     "cli.moved_pages": "cli/test_threads: what is searched, shown and moved",
+    "cli.translations": "cli/test_threads: what is searched, shown and merged",
+    "markup.foreign_html": "mentions/test_verifier and util/test_threads: how long it takes",
     "mentions.comments": "mentions/test_verifier and test_poller: what becomes of a mention",
     "mentions.networks": "mentions/test_poller: servers that answer like real ones",
     "util.polite_client": "mentions/test_poller: how often which server is asked",
@@ -589,10 +592,10 @@ PROMISED: dict[str, tuple[str, str]] = {
     "util.connect.LOOKUPS": ("64", "at most 64 lookups are made at once"),
     "util.http_client.REDIRECTS": ("5", "through at most 5 redirects"),
     "mentions.verifier.SOURCE_SIZE": ("1048576", "in 20 s and 1 MiB"),
-    "mentions.html_page.TAGS": ("20000", "at most 20,000 tags"),
-    "mentions.html_page.ELEMENTS": ("6000", "6,000 elements"),
-    "mentions.html_page.OPEN": ("500", "of which 500 are open at once"),
-    "mentions.html_page.REFERENCES": ("20000", "20,000 character references"),
+    "markup.foreign_html.TAGS": ("20000", "at most 20,000 tags"),
+    "markup.foreign_html.ELEMENTS": ("6000", "6,000 elements"),
+    "markup.foreign_html.OPEN": ("500", "of which 500 are open at once"),
+    "markup.foreign_html.REFERENCES": ("20000", "20,000 character references"),
     "mentions.endpoint.RATE": ("'60/hour'", "the pages of one host, may send 60 an hour"),
     "mentions.store.MOST_WAITING": ("1000", "1,000 may wait"),
     "mentions.networks.REPLIES": ("300", "At most 300 replies are read"),

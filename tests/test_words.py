@@ -31,7 +31,7 @@ TECHNICAL = {
     "api/openapi.py", "auth/edit_tokens.py",
     "admin/api",
     "mentions", "http/forms.py", "http/operation.py", "http/refusals.py", "util/http_client.py",
-    "moderation/site_names.py", "util/connect.py", "util/suggestions.py",
+    "markup/foreign_html.py", "moderation/site_names.py", "util/connect.py", "util/suggestions.py",
     "blog", "util/polite_client.py", "util/connect_advice.py", "http/listening.py",
 }  # fmt: skip
 SPEAKING = sorted(

@@ -36,18 +36,23 @@ def search(data: Path, settings: Settings, name: str) -> None:
     Raise Failure, DatabaseError, ControlError.
     """
     sites = Sites(settings.sites)
+    web = PoliteClient(SettingsClient(settings.hooks.allowed_networks), SYSTEM_CLOCK)
+    for site in with_address(settings, name):
+        asyncio.run(_search(data, web, sites, site))
+
+
+def with_address(settings: Settings, name: str) -> list[Site]:
+    """Return the site `name`, all for "", whose blogs can be asked. Raise Failure if none can."""
     chosen = [site for site in settings.sites if name in ("", site.name)]
     if not chosen:
         raise Failure([no_such("site", name, [site.name for site in settings.sites])])
-    with_address = [site for site in chosen if site.origin]
-    if not with_address:
+    known = [site for site in chosen if site.origin]
+    if not known:
         wanted = f"the site {name}" if name else "any site"
         raise Failure(
             [f"The settings do not say where {wanted} is. Add its `origins`, then try again."]
         )
-    web = PoliteClient(SettingsClient(settings.hooks.allowed_networks), SYSTEM_CLOCK)
-    for site in with_address:
-        asyncio.run(_search(data, web, sites, site))
+    return known
 
 
 async def _search(data: Path, web: PoliteClient, sites: Sites, site: Site) -> None:

@@ -174,6 +174,29 @@ def moved(data: Path, settings_file: Path | None, site: str, yes: bool, undo: bo
         moved_pages.follow(data, pages)
 
 
+@thread.command("translations")
+@data_option
+@config_option
+@click.option("--site", default="", metavar="NAME", help="The site. Default: all sites.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--undo", is_flag=True, help="Take back what this command merged last.")
+def translations_(data: Path, settings_file: Path | None, site: str, yes: bool, undo: bool) -> None:
+    """Let the translations of each page share one thread.
+
+    The blog is asked for all pages with comments, and which pages these name as their translations.
+    It is shown which comments come together. Nothing changes before you say yes.
+    """
+    from commentsvc.cli import running, translations
+
+    if undo:
+        translations.undo(data)
+        return
+    settings = running.settings_for(data, settings_file, "site", "hooks")
+    found = translations.search(data, settings, site)
+    if found and (yes or click.confirm("Let these pages share their comments?")):
+        translations.link(data, found)
+
+
 @thread.command()
 @data_option
 @config_option

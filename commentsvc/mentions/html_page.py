@@ -1,10 +1,8 @@
 """Pages of other sites: their links, and what their author says about a page of ours.
 
-Such a page is not trusted. Its tags are counted; then nh3, a complete HTML5 parser, removes
-scripts, comments and all but a few elements. So the code here gets well-formed HTML of limited size
-and depth, and text that only looks like a link (in a comment, or escaped) does not count as one.
-Microformats (parsed by mf2py, see microformats2) tell the kind of the link and its author. The
-other modules of this package implement https://www.w3.org/TR/webmention/.
+Such a page is not trusted: the code here gets what `markup.foreign_html` leaves of it, of limited
+size. Microformats (parsed by mf2py, see microformats2) tell the kind of the link and its author.
+The other modules of this package implement https://www.w3.org/TR/webmention/.
 """
 
 import re
@@ -16,35 +14,19 @@ from urllib.parse import urljoin
 
 import mf2py  # type: ignore[import-untyped]  # it has no types
 import msgspec
-import nh3
 from mf2py import backcompat, mf2_classes
 
 from commentsvc.comments.submission import is_site
 from commentsvc.db.schema.mentions import LIKE, MENTION, REPLY, REPOST
 from commentsvc.markup import html_to_markdown
+from commentsvc.markup.foreign_html import TAGS, UnreadablePage, sanitized
 from commentsvc.markup.html_to_markdown import Markup
 from commentsvc.util.http_client import Fetched
 from commentsvc.util.origin import host_of
-from commentsvc.util.text import decoded, escaping_work, one_line
+from commentsvc.util.text import decoded, one_line
 
-# "<" in HTML, most of which are tags.
-TAGS: Final = 20_000
-# Elements that nh3 makes of HTML: it needs 10 µs for each.
-ELEMENTS: Final = 6_000
-# Elements that are open at once: nh3 takes quadratic time for nested ones, 0.7 s for 16,000.
-OPEN: Final = 500
 # Elements that mf2py reads: it needs 25 µs for each.
 ITEM_ELEMENTS: Final = 1_500
-REFERENCES: Final = 20_000  # "&" in HTML
-# Bytes that nh3 looks at to escape HTML: with a million "&" or "©", it would take seconds.
-ESCAPING: Final = 3_000_000_000
-# Quotes, slashes and line breaks in HTML: each costs nh3 a step of its own, in tags or as a line.
-SIGNS: Final = 200_000
-# The same after nh3, which escapes ">", too: Python needs 0.4 s for a million.
-ESCAPED: Final = 60_000
-# Different words in HTML, names of attributes among them: nh3 compares each attribute of a tag with
-# those before it: 15,000 take 0.06 seconds, and 120,000 eleven.
-WORDS: Final = 15_000
 # Bytes of HTML after nh3 has cleaned it: mf2py needs a second for 256 KiB.
 HTML_SIZE: Final = 262_144
 DEPTH: Final = 200
@@ -86,29 +68,6 @@ _ATTRIBUTES: Final = {
     "time": {"datetime"},
     "video": {"src", "poster"},
 }
-_TAG: Final = re.compile(r"<(/?)([A-Za-z][^\s/>]*)").findall
-_WITHOUT_END: Final = {
-    *("area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta"),
-    *(
-        "option",
-        "p",
-        "param",
-        "source",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "track",
-        "wbr",
-    ),
-}
-# Those that HTML opens anew in each block until they end.
-_FORMATTING: Final = {
-    *("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt"),
-    "u",
-}
 # The classes of these elements describe the page, but nh3 removes them.
 _ROOT: Final = re.compile(r"<(/?)(?:html|body)\b", re.IGNORECASE)
 _CHARSET: Final = re.compile(r"charset=[\"']?([\w-]+)", re.IGNORECASE)
@@ -122,10 +81,6 @@ _KINDS: Final = {"like-of": LIKE, "repost-of": REPOST, "in-reply-to": REPLY}
 
 # Returns whether an address leads to the page in question.
 Leads = Callable[[str], bool]
-
-
-class UnreadablePage(Exception):
-    """The page cannot be read; the text says why."""
 
 
 class FoundMention(NamedTuple):
@@ -303,65 +258,6 @@ def _strings(body: bytes) -> Iterator[str]:
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
-
-
-def sanitized(html: str, tags: set[str], attributes: dict[str, set[str]]) -> str:
-    """Return HTML with these tags and attributes only. Raise UnreadablePage before it takes long.
-
-    Characters that HTML does not allow (U+0000) and soft hyphens are left out; no-break spaces
-    become spaces.
-    """
-    signs = sum(map(html.count, "\"'/\n\r"))
-    for number, most, what in (
-        (html.count("<"), TAGS, "tags"),
-        (html.count("&"), REFERENCES, "character references"),
-        (signs, SIGNS, "quotes, slashes and line breaks"),
-    ):
-        if number > most:
-            raise UnreadablePage(f"its HTML has more than {most} {what}")
-    if len(set(html.replace("/", " ").replace('"', " ").replace("'", " ").split())) > WORDS:
-        raise UnreadablePage(f"its HTML has more than {WORDS} different words")
-    # Soft hyphens cannot be seen, and a page may have one in each word.
-    html = html.replace("\0", "").replace("\xa0", " ").replace("\xad", "")
-    if escaping_work(html) > ESCAPING:
-        raise UnreadablePage("its HTML has too many characters from U+0080 to U+00BF")
-    _count_elements(html)
-    text = nh3.clean(
-        html,
-        tags=tags,
-        attributes=attributes,
-        clean_content_tags={"script", "style"} - tags,
-        link_rel=None,
-        url_schemes={"http", "https"},
-    )
-    if text.count("&") > ESCAPED:
-        raise UnreadablePage(f"its HTML has more than {ESCAPED} escaped characters")
-    return text
-
-
-def _count_elements(html: str) -> None:
-    """Raise UnreadablePage if a parser makes too many elements of HTML, or nests too many."""
-    opened: dict[str, int] = {}
-    made = nested = formatting = 0
-    for end, name in _TAG(html):
-        tag = name.lower()
-        if not end:
-            made += 1 + formatting
-            change = int(tag not in _WITHOUT_END)
-        elif opened.get(tag):
-            made += formatting
-            change = -1
-        else:  # it may make one, as </p> does
-            made += 1 + formatting
-            change = 0
-        opened[tag] = opened.get(tag, 0) + change
-        nested += change
-        if tag in _FORMATTING:
-            formatting += change
-        if made > ELEMENTS:
-            raise UnreadablePage(f"its HTML has more than {ELEMENTS} elements")
-        if nested > OPEN:
-            raise UnreadablePage(f"its HTML has more than {OPEN} elements that do not end")
 
 
 def _cleaned(page: Fetched) -> _Html:

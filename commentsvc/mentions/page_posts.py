@@ -16,8 +16,8 @@ from commentsvc.comments.submission import is_site
 from commentsvc.context import ServiceContext
 from commentsvc.db import background
 from commentsvc.imports.records import ImportFailed
-from commentsvc.mentions import html_page, store
-from commentsvc.mentions.html_page import UnreadablePage
+from commentsvc.markup.foreign_html import UnreadablePage, sanitized
+from commentsvc.mentions import store
 from commentsvc.settings.schema import Site
 from commentsvc.util.http_client import RemoteError, SettingsClient
 from commentsvc.util.polite_client import Disallowed, LeaveAlone, PoliteClient
@@ -47,7 +47,7 @@ class NamedPost(NamedTuple):
 def named_posts(html: str) -> list[NamedPost]:
     """Return the posts that a page names. Raise UnreadablePage."""
     parser = _Naming()
-    known = html_page.sanitized(html, {*_ATTRIBUTES}, _ATTRIBUTES)
+    known = sanitized(html, {*_ATTRIBUTES}, _ATTRIBUTES)
     parser.feed(known)
     parser.close()
     return [post for post in dict.fromkeys(parser.found) if is_site(post.address)][:POSTS]

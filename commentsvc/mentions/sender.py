@@ -20,9 +20,9 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery.channel import TemporaryFailure
+from commentsvc.markup.foreign_html import UnreadablePage
 from commentsvc.markup.markdown import render
 from commentsvc.mentions import html_page
-from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.model import TEXT, Comment
 from commentsvc.moderation import history
 from commentsvc.util.http_client import RemoteError, StrangerClient

@@ -18,9 +18,10 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.mentions import LIKE, REPOST
 from commentsvc.errors import CommentsError
+from commentsvc.markup.foreign_html import UnreadablePage
 from commentsvc.mentions import html_page, store
 from commentsvc.mentions.comments import MentionComments, delete_comment
-from commentsvc.mentions.html_page import FoundMention, UnreadablePage
+from commentsvc.mentions.html_page import FoundMention
 from commentsvc.mentions.store import Mention
 from commentsvc.submissions.service import SubmissionService
 from commentsvc.util.http_client import RemoteError, StrangerClient

@@ -34,7 +34,7 @@ from commentsvc.readers import follows
 from commentsvc.util.i18n import gettext as _
 
 
-def _comments_of(thread_id: object) -> tuple[Select, Select]:
+def comments_of(thread_id: object) -> tuple[Select, Select]:
     """Return two conditions for a thread's comments: the approved ones, and all others.
 
     The first uses the index of the list, the second the index of the queue. One index for all would
@@ -88,7 +88,7 @@ def has_comments(snapshot: Snapshot, thread_id: int) -> bool:
     """Return whether a thread has comments of any status."""
     return any(
         snapshot.first(CommentTable.select(CommentTable.id).where(condition).limit(1))
-        for condition in _comments_of(thread_id)
+        for condition in comments_of(thread_id)
     )
 
 
@@ -106,7 +106,7 @@ def set_title(tx: Transaction, site: str, url: str, title: str) -> None:
     """
     ref = find(tx, site, url)
     tx.change(create.set_title, page_title(title), ref.thread_id)
-    for condition in _comments_of(ref.thread_id):
+    for condition in comments_of(ref.thread_id):
         comments = CommentTable.select(CommentTable.id).where(condition)
         tx.change(ProposedTitleTable.delete().where(ProposedTitleTable.comment.in_(comments)))
     changed(tx, ref)
@@ -179,7 +179,7 @@ def merge(tx: Transaction, site: str, url: str, into: str, who: str, now: int) -
     )
     decision_id = tx.last_id("change") + 1
     moved = 0
-    for condition in _comments_of(source.thread_id):
+    for condition in comments_of(source.thread_id):
         row = {
             ChangeTable.decision_id: decision_id,
             ChangeTable.comment: CommentTable.id,

@@ -26,14 +26,17 @@ from commentsvc.moderation import (
     retention,
     site_names,
     threads,
+    translations,
     undo,
 )
 from commentsvc.moderation.moved_pages import BlogAnswer
+from commentsvc.moderation.translations import Version
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import bans
 
 # The name of the actor in a comment's history for decisions from a terminal.
 COMMAND_LINE: Final = "command line"
+MERGER: Final = "thread translations"  # the command that merges translations, and takes that back
 
 Id = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 
@@ -205,6 +208,32 @@ class UndoMoved(ControlCommand, frozen=True):
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         ids = moved_pages.last(tx, COMMAND_LINE)
         return CommandResult(changed=tuple(moved_pages.undo(tx, ids, None, COMMAND_LINE, now)))
+
+
+class LinkTranslations(ControlCommand, frozen=True):
+    """Make one thread of each page in its languages; `at` is the same for all that belong together.
+
+    The result is the ids of threads that were merged.
+    """
+
+    site: str
+    groups: tuple[tuple[Version, ...], ...]
+    at: int
+
+    def apply(self, tx: Transaction, _now: int) -> CommandResult:
+        merged = [
+            each
+            for group in self.groups
+            for each in translations.link(tx, self.site, group, self.at, MERGER)
+        ]
+        return CommandResult(changed=tuple(merged))
+
+
+class SeparateTranslations(ControlCommand, frozen=True):
+    """Take back what the last LinkTranslations merged."""
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        return CommandResult(moved=len(translations.undo(tx, MERGER, now)))
 
 
 class RenameSite(ControlCommand, frozen=True):
@@ -504,6 +533,8 @@ Order = (
     | SaveUnlisted
     | FollowMoved
     | UndoMoved
+    | LinkTranslations
+    | SeparateTranslations
     | RenameSite
     | AddBan
     | RemoveBan

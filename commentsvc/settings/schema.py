@@ -132,6 +132,7 @@ class Site(Struct, frozen=True, kw_only=True):
     social_posts: Annotated[tuple[str, ...], SOCIAL_POSTS] = ()
     social_sitemap: Annotated[str, URL] = ""
     moved_pages: Annotated[bool, SWITCH] = True
+    translations: Annotated[bool, SWITCH] = False
     token: Annotated[str, TOKEN] = ""
     name_field: Annotated[AskedField, words("hidden", "optional", "required")] = "required"
     email_field: Annotated[AskedField, words("hidden", "optional", "required")] = "optional"

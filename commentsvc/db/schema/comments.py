@@ -89,7 +89,7 @@ class ThreadTable(Table):
     url can be both. `imported` is 1 if comments were imported into the thread: they have anchors.
     `likes` and `reposts` are those on other sites: see `mentions`. Each change that readers see
     increments `version`. `lang` is the tag of the page's language, "" if it is not known; the blog
-    is asked for it, and for the translations of the page, at `ask_at`.
+    is asked for it, and the page's translations, at `ask_at`: see `moderation.translations`.
     """
 
     id = peewee.AutoField()

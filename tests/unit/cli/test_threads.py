@@ -8,17 +8,20 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from commentsvc.cli import client, main, moved_pages
+from commentsvc.blog.translations import LANGUAGES
+from commentsvc.cli import client, main, moved_pages, translations
 from commentsvc.cli.alias_import import Clash
 from commentsvc.comments import page_urls
 from commentsvc.model import MOVED
 from commentsvc.moderation.moved_pages import BlogAnswer
 from commentsvc.moderation.threads import ThreadSummary
+from commentsvc.moderation.translations import Version
 from commentsvc.runtime import control
 from commentsvc.runtime.control_commands import (
     Alias,
     Close,
     CommandResult,
+    LinkTranslations,
     Merge,
     Move,
     Order,
@@ -173,6 +176,58 @@ def test_comments_follow_pages_that_have_moved_once_the_operator_agrees(
         assert "blog:/old/" in run("list").output
         assert run("moved", "--undo").exit_code == 1
         assert 'no site "x"' in run("moved", "--site", "x").stderr
+
+
+@pytest.mark.sqlite_only("the order is the same for both")
+def test_translations_share_a_thread_once_the_operator_agrees(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moved_pages, "BETWEEN", 0)
+    with other_site() as blog, opened(tmp_path) as database:
+        (tmp_path / "commentsvc.toml").write_text(BLOG % blog.url("").rstrip("/"))
+        for url in ("/a/", "/a/", "/de/a/", "/b/"):
+            add(database, url=url)
+        database.close_now()
+        named = '<link rel="alternate" hreflang="en" href="/%s/">'
+        named += '<link rel="alternate" hreflang="de" href="/de/%s/">'
+        for page in ("a", "b"):
+            blog.pages[f"/{page}/"] = blog.pages[f"/de/{page}/"] = Page(named % (page, page))
+        said = run("translations", given="n\n").output
+        assert "2 pages with comments in several languages" in said
+        assert re.findall(r"1  blog +/de/a/ +de +/a/ \(2 comments there\)", said)
+        assert "set translations = true" in said
+        assert " = " not in run("list").output, "nothing has changed"
+        said = run("translations", "--yes").output
+        assert "put the comments of 1 page together with others\n" in said
+        listed = run("list").output
+        assert re.findall(r"(\d) .* blog:(\S+) = (\S+)", listed) == [
+            ("1", "/b/", "/de/b/"),
+            ("3", "/a/", "/de/a/"),
+        ]
+        assert run("translations", "--undo").output == "1 page with comments of its own again\n"
+        assert "blog:/de/a/" in run("list").output
+        assert run("translations", "--undo").exit_code == 1
+        blog.pages["/a/"] = Page(status=503)
+        assert "wants to be left alone" in run("translations").stderr
+
+
+def test_pages_in_many_languages_cross_the_control_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders: list[LinkTranslations] = []
+
+    def write(_data: Path, order: LinkTranslations) -> CommandResult:
+        orders.append(order)
+        return CommandResult()
+
+    monkeypatch.setattr(client, "write", write)
+    url = "/" + "x" * (page_urls.LENGTH - 1)
+    long = tuple(Version(url, "abc" + "-12345678" * 3) for _ in range(LANGUAGES))
+    groups = [long, *([tuple(Version(f"/{number}/", "de") for number in range(9))] * 99)]
+    translations.link(tmp_path, {"blog": groups})
+    assert [each for order in orders for each in order.groups] == groups
+    assert max(len(msgspec.json.encode(order)) for order in orders) < control.LINE_LIMIT
+    assert len({order.at for order in orders}) == 1
 
 
 def test_what_a_blog_answers_for_many_pages_crosses_the_control_socket(

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from commentsvc.db.schema.mentions import MentionTable
+from commentsvc.markup.foreign_html import UnreadablePage
 from commentsvc.mentions import endpoint, html_page, store, verifier
-from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.mentions.verifier import MentionVerifier
 from commentsvc.model import APPROVED, DELETED, PENDING, Comment
 from commentsvc.settings.schema import (

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
+from commentsvc.markup.foreign_html import UnreadablePage
 from commentsvc.mentions import html_page, page_posts
-from commentsvc.mentions.html_page import UnreadablePage
 from commentsvc.util.http_client import Fetched, RemoteError, StrangerClient
 from commentsvc.util.polite_client import PoliteClient
 from commentsvc.util.threads import ACCOUNTS, FOREIGN, RENDERING, run_in
