@@ -645,3 +645,63 @@ def shown_lines(message: EmailMessage) -> list[str]:
     body = message.get_body(("plain",))
     assert body
     return str(body.get_content()).splitlines()
+
+
+def hidden_fields(page: str) -> dict[str, str]:
+    """Return the hidden fields of a page's form for a comment."""
+    form = page[page.index('id="commentsvc-form"') :]
+    return {name: unescape(value) for name, value in re.findall(HIDDEN, form)}
+
+
+HIDDEN: Final = r'<input type="hidden" name="([^"]*)" value="([^"]*)">'
+FORM_ACTION: Final = r'<form class="commentsvc-form" id="commentsvc-form"[^>]* action="([^"]*)"'
+
+
+def test_a_member_signs_in_and_writes_without_scripts(tmp_path: Path) -> None:
+    site = replace(BLOG_SITE, sign_in=("required",), agreement="I agree")
+    with served(tmp_path, replace(SIGNING_IN, sites=(site,))) as service:
+        page = service.get("/embed/thread?url=/p/&view=page").body.decode()
+        assert 'id="commentsvc-form"' not in page
+        [link] = re.findall(r'href="\.\.(/reader/sign-in\?[^"]*)">Sign in to comment<', page)
+        choices = unescape(link)
+        assert service.get(choices).status == 200
+        assert service.form(choices, "email=ann%40home.example").status == 200
+        [row] = [row for row in waiting(service) if row.kind == "sign-in"]
+        envelope = service.database.read_now(MailComposer(SIGNING_IN, service.links).compose, row)
+        assert envelope is not None
+        body = envelope.message.get_body(("plain",))
+        assert body
+        [mailed] = re.findall(rf"{BASE}(/reader/link\?\S+)", str(body.get_content()))
+        last = choose(service, service.form(mailed, ""), "Ann Bo").body.decode()
+        noscript = last[last.index("<noscript>") : last.index("</noscript>")]
+        assert "Commenting as Ann Bo" in noscript
+        assert 'name="author"' not in noscript
+        action = f"/reader/../{unescape(re.findall(FORM_ACTION, noscript)[0])}"
+        target = action.replace("/reader/../..", "")
+        fields = hidden_fields(noscript) | {"message": "Without scripts"}
+        refused = service.form(target, urlencode(fields))
+        assert refused.status == 400
+        again = refused.body.decode()
+        assert hidden_fields(again)["session"] == fields["session"]
+        fields |= {"agreed": "yes", "author": "Mo"}
+        sent = service.form(target, urlencode(fields))
+        assert sent.status == 201, sent.body
+        stored = service.stored()[0]
+        assert (stored.comment.author, stored.url) == ("Ann Bo", "/p/")
+        assert stored.comment.reader_id is not None
+        over = service.form(target, urlencode(fields | {"session": "over", "message": "Kept"}))
+        assert over.status == 401
+        assert "Sign in to comment" in over.body.decode()
+        assert ">\nKept</textarea>" in over.body.decode()
+        assert len(service.stored()) == 1
+
+
+def test_no_reader_gets_the_name_of_authors_without_one(tmp_path: Path) -> None:
+    """Comments without a name would wait as imitations of that reader."""
+    site = replace(BLOG_SITE, name_field="optional")
+    with served(tmp_path, replace(SIGNING_IN, sites=(site,))) as service:
+        asking = service.form(mailed_link(service, "ann@home.example"), "")
+        for name in ("Anonymous", "anоnymous", "ANONYM0US"):
+            asking = choose(service, asking, name)
+            assert asking.status == 400, name
+        assert handed(choose(service, asking, "Ann Bo"))["name"] == "Ann Bo"
