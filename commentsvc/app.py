@@ -450,7 +450,7 @@ def build(
         ),
     ]
     routes += declared_routes(ApiDescription(settings, routes))
-    pages = AdminPages(service, figures, conditions.now).routes()
+    pages = AdminPages(service, programs.queue, figures, conditions.now).routes()
     both = [*routes, *pages]
     router = Router([*both, *below_web(both)], cors, as_http, settings.server.max_body_kib << 10)
     leader_works: list[Work] = [

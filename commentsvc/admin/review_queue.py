@@ -16,18 +16,20 @@ from urllib.parse import urlencode
 import msgspec
 
 from commentsvc.admin.access import RequestContext, get, post
+from commentsvc.admin.api.queue_stream import QueueStream
 from commentsvc.admin.comment_view import Viewer, views
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import redirect, target
+from commentsvc.auth import sessions
 from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import HttpError, Response
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES
-from commentsvc.moderation import authorized, history, review
+from commentsvc.moderation import authorized, history, permissions, review
 from commentsvc.moderation.authorized import TAKE_BACK
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.history import LastChange
 from commentsvc.moderation.lists import ReviewFilter
-from commentsvc.moderation.permissions import Permission
+from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.review import MANY, ReviewQuery
 from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import gettext as _
@@ -64,9 +66,12 @@ class FlashMessage(msgspec.Struct, frozen=True):
 class ReviewPages:
     """The handlers of lists and decisions."""
 
-    def __init__(self, context: AdminContext) -> None:
+    def __init__(self, context: AdminContext, queue: QueueStream) -> None:
         service = context.service
+        self._queue = queue
+        self._lifetime = context.authentication.lifetime
         self._database = service.database
+        self._clock = service.clock
         self._layout = context.layout
         self._sites = [site.name for site in service.settings.sites]
         self._origins = origins(service.settings.sites)
@@ -143,6 +148,7 @@ class ReviewPages:
             chosen=chosen,
             is_filtered=chosen.reported or wanted.leaves_out,
             seen=part.last_change,
+            waits_until=part.newest,
             back=address(here, **where, after=after),
             older=address(here, **where, after=part.next) if part.next else "",
             newest=address(here, **where) if after else "",
@@ -153,6 +159,22 @@ class ReviewPages:
             every=len(every) and len(every) + len(part.reported),
             others=sorted(others.difference(entry.comment.id for entry in part.items)),
         )
+
+    @get("/stream", Permission.READ)
+    async def stream(self, context: RequestContext) -> Response:
+        """Stream the state of the queue to a page (Server-Sent Events).
+
+        200 ``text/event-stream`` that stays open until the session ends.
+        """
+        token, clock = context.token, self._clock
+
+        def actor(snapshot: Snapshot) -> Actor | None:
+            found = sessions.find(snapshot, token, self._lifetime, clock.now_ms())
+            if found is None:
+                return None
+            return permissions.actor(found.moderator_id, found.name, found.role, found.sites)
+
+        return self._queue.for_session(context.moderator.id, actor)
 
     @post("/decide", Permission.DECIDE)
     async def decide(self, context: RequestContext) -> Response:

@@ -35,6 +35,7 @@ class AdminPages:
     def __init__(
         self,
         service: ServiceContext,
+        queue: QueueStream,
         figures: Figures,
         conditions: Callable[[], list[Condition]],
     ) -> None:
@@ -45,7 +46,7 @@ class AdminPages:
             sign_in,
             FirstOwnerPages(context),
             ProviderPages(context, sign_in),
-            ReviewPages(context),
+            ReviewPages(context, queue),
             CommentPage(context),
             ThreadPages(context),
             BanPages(context),

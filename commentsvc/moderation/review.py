@@ -41,7 +41,8 @@ class ReviewPiece(msgspec.Struct, frozen=True):
     """A page of a list, with the verdicts on its comments; `next` is "" at the end.
 
     `unindexed` is how many comments are not in the search index yet. `last_decision` is the
-    account's own; `last_change` is the id of the last change of any comment. The first page of the
+    account's own; `last_change` is the id of the last change of any comment, and
+    `newest` that of the newest one that waits. The first page of the
     queue begins with published comments that were `reported`; `reports` are by the id of a comment.
     """
 
@@ -54,6 +55,7 @@ class ReviewPiece(msgspec.Struct, frozen=True):
     parents: dict[int, ParentQuote]
     last_decision: int
     last_change: int
+    newest: int
 
 
 def piece(snapshot: Snapshot, who: Actor, chosen: ReviewQuery, limit: int) -> ReviewPiece:
@@ -87,6 +89,7 @@ def piece(snapshot: Snapshot, who: Actor, chosen: ReviewQuery, limit: int) -> Re
         lists.parents_of(snapshot, (entry.comment for entry in shown)),
         undo.last_decision(snapshot, who.name),
         snapshot.last_id("change"),
+        next(iter(lists.newest_ids(snapshot, PENDING, who.sites, 1)), 0),
     )
 
 

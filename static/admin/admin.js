@@ -9,6 +9,9 @@ let areas, comments, boxes;
 let others; // what is selected on other pages
 let deciding = false;
 const known = new Set(); // the ids of all comments that this page has shown
+const QUEUE = "commentsvc-queue"; // names the channel of all tabs, and the lock of the one that listens
+let newest = 0; // the id of the newest comment that waited when the page was loaded
+let last; // event of the queue
 
 /** Find what the page has, at first and when its list was replaced. */
 function read() {
@@ -155,9 +158,21 @@ async function decide(event) {
   deciding = false;
 }
 
+/** Leave comments out of a list that would move the others: they are counted, and shown on request. */
+function leaveOutNew(list) {
+  const cards = [...list.querySelectorAll(".comments .comment")];
+  const late = cards.filter(({ id }) => Number(id.slice(1)) > newest && !known.has(id));
+  if (late.length === cards.length || "oldestFirst" in list.dataset) {
+    newest = Number(list.dataset.newest);
+  } else {
+    late.forEach((card) => card.closest("li").remove());
+  }
+}
+
 /** Replace the list and the numbers by those of another page, and keep what is ticked. */
 function show(page) {
   const was = new Set(comments.map((comment) => comment.id));
+  leaveOutNew(page.querySelector("#list"));
   const index = current();
   const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
   for (const part of ["#list", ".side nav"]) {
@@ -173,6 +188,9 @@ function show(page) {
     box.checked ||= ticked.includes(box.value);
   }
   begin();
+  if (last) {
+    update(last);
+  }
   go(restored < 0 ? index : restored);
 }
 
@@ -218,6 +236,49 @@ function begin() {
   count();
 }
 
+/** Show the numbers of an event, and how many comments are newer than the list. */
+function update(event) {
+  const { pending, spam, reported, ids } = event;
+  last = event;
+  const numbers = { queue: pending + reported, "comments?status=spam": spam };
+  for (const [target, number] of Object.entries(numbers)) {
+    for (const link of document.querySelectorAll(`nav a[href="${target}"]`)) {
+      const span = link.querySelector(".number") ?? document.createElement("span");
+      span.className = "number";
+      span.textContent = number > 1000 ? "1000+" : number;
+      link.append(" ", span);
+      span.hidden = !number;
+    }
+  }
+  entitle(numbers.queue);
+  const fresh = document.querySelector(".fresh");
+  const number = ids.filter((id) => id > newest && !known.has(`c${id}`)).length;
+  if (fresh) {
+    fresh.hidden = !number;
+    fresh.firstChild.textContent = fresh.dataset.text.replace("#", number < 50 ? number : "50+");
+  }
+}
+
+/** Begin the page's title with the number of comments in the queue. */
+function entitle(number) {
+  const title = document.title.replace(/^\(\d+\+?\) /, "");
+  document.title = number ? `(${number > 1000 ? "1000+" : number}) ${title}` : title;
+}
+
+/** Listen to the queue, in one tab for all: a browser opens few connections to a server. */
+function listen() {
+  const channel = new BroadcastChannel(QUEUE);
+  channel.addEventListener("message", ({ data }) => update(data));
+  navigator.locks?.request(QUEUE, () => {
+    new EventSource("stream").addEventListener("message", ({ data }) => {
+      const event = JSON.parse(data);
+      update(event);
+      channel.postMessage(event);
+    });
+    return new Promise(() => {});
+  });
+}
+
 document.documentElement.classList.add("scripted");
 document.addEventListener("keydown", press);
 document.addEventListener("submit", keepTexts);
@@ -233,4 +294,10 @@ read();
 restoreTexts();
 begin();
 go(comments.findIndex((comment) => comment.matches(":target")));
+const shown = document.querySelector(`nav a[href="queue"] .number`)?.textContent;
+if (document.querySelector(".side")) {
+  newest = Number(document.querySelector("#list")?.dataset.newest ?? 0);
+  entitle(parseInt(shown ?? 0, 10));
+  listen();
+}
 document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -1,6 +1,7 @@
 """The queue in a real browser: with mouse, with keyboard, on a phone and without JavaScript."""
 
 import itertools
+import re
 import time
 from collections.abc import Callable
 
@@ -360,3 +361,25 @@ def test_a_question_mark_shows_the_keys(moderation: Page, comments: list[str]) -
     moderation.keyboard.press("Escape")
     expect(moderation.get_by_role("dialog")).to_have_count(0)
     expect(moderation.locator(".comment")).to_have_count(3)
+
+
+@pytest.mark.sqlite_only("it is about the script")
+def test_an_open_queue_tells_in_each_tab_what_is_new_and_moves_nothing(
+    moderation: Page, service: Service, comments: list[str]
+) -> None:
+    moderation.goto("/moderation/queue")
+    other = moderation.context.new_page()
+    other.goto("/moderation/threads")
+    expect(other).to_have_title(re.compile(r"^\(3\) "))
+    service.submit("/new/", f"New {next(numbers)}", author="Wanda")
+    for tab in (moderation, other):
+        expect(tab).to_have_title(re.compile(r"^\(4\) "))
+        expect(tab.locator("nav .number").first).to_have_text("4")
+    fresh = moderation.get_by_role("link", name="New: 1. Show them")
+    expect(fresh).to_be_visible()
+    moderation.get_by_role("button", name="Delete", exact=True).nth(2).click()
+    expect(authors(moderation)).to_have_text(["Zoe", "Xenia"])
+    fresh.click()
+    expect(authors(moderation)).to_have_text(["Wanda", "Zoe", "Xenia"])
+    expect(fresh).to_be_hidden()
+    other.close()

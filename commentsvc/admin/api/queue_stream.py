@@ -1,12 +1,14 @@
-"""Live updates of the queue for API clients, as Server-Sent Events: how many comments wait.
+"""Live updates of the queue, as Server-Sent Events: how many comments wait.
 
 They use the core's streams, as readers' pages do. Submissions do not publish anything, which would
-make them slower. Instead, while a token has a stream, its numbers are read every PAUSE, with the
-queue's index, and sent if they have changed. A token that expires or is revoked gets no more
-events.
+make them slower. Instead, while a token of the API or a session of the moderation pages has a
+stream, its numbers are read every PAUSE, with the queue's index, and sent if they have changed. A
+token that expires or is revoked, and a session that ends, gets no more events.
 """
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -26,6 +28,8 @@ from commentsvc.moderation.permissions import Actor, Permission
 PAUSE: Final = 1.0  # seconds between two reads
 RETRY: Final = b"retry: 5000\n\n"
 STREAMS: Final = 16  # the most streams of one account
+SESSION_STREAMS: Final = 4  # of one browser, whose tabs share one
+NEWEST: Final = 50  # comments that an event for a session names
 HEADERS: Final[Headers] = (
     ("Content-Type", "text/event-stream"),
     NOT_STORED,
@@ -46,6 +50,10 @@ STREAM: Final = Operation(
 )
 
 
+# Returns the current event for whom a stream is; b"" if it may not get events any more.
+Current = Callable[[Snapshot], bytes]
+
+
 class QueueStream:
     """The handler of new streams, and the task that sends their events."""
 
@@ -54,8 +62,9 @@ class QueueStream:
         self._clock = service.clock
         self._access = access
         self._publisher = publisher
-        self._sent: dict[int, bytes] = {}  # the last event by the id of each token with a stream
-        self._new: set[int] = set()  # tokens whose streams may not have reached the core
+        # What each stream's tag tells, and the last event.
+        self._sent: dict[str, tuple[Current, bytes]] = {}
+        self._new: set[str] = set()  # tags whose streams may not have reached the core
 
     def routes(self) -> list[Route]:
         return [route(STREAM, self.stream)]
@@ -65,18 +74,27 @@ class QueueStream:
         try:
             token, who = self._access.token(request, STREAM.permission)
             STREAM.read(request)
-            event = self._database.read_now(_event, who)
+            current = partial(self._of_token, token_id=token.id)
+            group = (hash(("moderator", who.account_id)) & 0xFFFFFFFF, STREAMS)
+            return self._begin(f"queue:{token.id}", current, group)
         except Exception as failure:
             return refused(failure)
-        self._sent[token.id] = event
-        self._new.add(token.id)
-        return Response(
-            200,
-            HEADERS,
-            RETRY + event,
-            follows=_tag(token.id),
-            group=(hash(("moderator", who.account_id)) & 0xFFFFFFFF, STREAMS),
-        )
+
+    def for_session(self, session_id: int, actor: Callable[[Snapshot], Actor | None]) -> Response:
+        """Return a stream for a session; `actor` returns its account, None when it has ended."""
+
+        def current(snapshot: Snapshot) -> bytes:
+            who = actor(snapshot)
+            return _event(snapshot, who, NEWEST) if who else b""
+
+        group = (hash(("session", session_id)) & 0xFFFFFFFF, SESSION_STREAMS)
+        return self._begin(f"queue:session:{session_id}", current, group)
+
+    def _begin(self, tag: str, current: Current, group: tuple[int, int]) -> Response:
+        event = self._database.read_now(current)
+        self._sent[tag] = current, event
+        self._new.add(tag)
+        return Response(200, HEADERS, RETRY + event, follows=tag, group=group)
 
     async def run(self) -> None:
         """Send changes until cancelled."""
@@ -85,21 +103,21 @@ class QueueStream:
             self.send_changes()
 
     def send_changes(self) -> None:
-        """Send each token with a stream what has changed since the last call."""
+        """Send each stream what has changed since the last call."""
         new, self._new = self._new, set()
-        for token_id, sent in list(self._sent.items()):
-            if not self._publisher.is_followed(_tag(token_id)):
-                if token_id not in new:
-                    del self._sent[token_id]
+        for tag, (current, sent) in list(self._sent.items()):
+            if not self._publisher.is_followed(tag):
+                if tag not in new:
+                    del self._sent[tag]
                 continue
             try:
-                event = self._database.read_now(self._current, token_id)
+                event = self._database.read_now(current)
             except DatabaseError:
                 return  # each further read might block the event loop
-            if event and event != sent and self._publisher.publish(_tag(token_id), event):
-                self._sent[token_id] = event
+            if event and event != sent and self._publisher.publish(tag, event):
+                self._sent[tag] = current, event
 
-    def _current(self, snapshot: Snapshot, token_id: int) -> bytes:
+    def _of_token(self, snapshot: Snapshot, token_id: int) -> bytes:
         """Return the current event for a token; b"" if it may not get events any more."""
         token = api_tokens.by_id(snapshot, token_id)
         if token is None or token.expires_at <= self._clock.now_ms():
@@ -108,12 +126,11 @@ class QueueStream:
         return _event(snapshot, who) if who.may(STREAM.permission) else b""
 
 
-def _tag(token_id: int) -> str:
-    return f"queue:{token_id}"
-
-
-def _event(snapshot: Snapshot, who: Actor) -> bytes:
-    numbers = lists.numbers(snapshot, who.sites)
-    newest = lists.newest_ids(snapshot, "pending", who.sites, 1)
-    data = msgspec.json.encode({**numbers, "newest": newest[0] if newest else 0})
-    return b"data: %s\n\n" % data
+def _event(snapshot: Snapshot, who: Actor, named: int = 0) -> bytes:
+    """Return an event with the numbers for an account, and the ids of the `named` newest."""
+    numbers: dict[str, object] = {**lists.numbers(snapshot, who.sites)}
+    newest = lists.newest_ids(snapshot, "pending", who.sites, named or 1)
+    numbers["newest"] = newest[0] if newest else 0
+    if named:
+        numbers["ids"] = newest
+    return b"data: %s\n\n" % msgspec.json.encode(numbers)

@@ -39,6 +39,7 @@ ROUTES = {
     "GET /moderation/image": "read",
     "GET /moderation/queue": "read",
     "GET /moderation/comments": "read",
+    "GET /moderation/stream": "read",
     "GET /moderation/comment": "read",
     "GET /moderation/threads": "read",
     "GET /moderation/thread": "read",

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from commentsvc.admin.api import queue_stream
 from commentsvc.auth import accounts, api_tokens
 from commentsvc.comments import search
 from commentsvc.db.errors import DatabaseBusy
 from commentsvc.http.messages import Response
 from commentsvc.moderation import profiles
 from commentsvc.util.timestamps import DAY_MS
-from tests.unit.admin_client import HASH, PASSWORD, Seat
+from tests.unit.admin_client import HASH, PASSWORD, Seat, seated
 from tests.unit.app_fixture import Served, data, served
 from tests.unit.database_fixture import add
 
@@ -298,6 +299,30 @@ def test_a_stream_tells_what_changes_for_its_token_alone(service: Served) -> Non
     publisher.followed.clear()
     queue.send_changes()
     assert not queue._sent
+
+
+def test_a_session_has_a_stream_of_its_own_until_it_ends(service: Served) -> None:
+    seat, stranger = seated(service), Seat(service)
+    assert stranger.get("stream").status == 303
+    first = seat.get("stream")
+    assert dict(first.headers)["Content-Type"] == "text/event-stream"
+    assert dict(first.headers)["Cache-Control"] == "no-store"
+    assert first.group[1] == queue_stream.SESSION_STREAMS
+    publisher, queue = service.publisher, service.programs.queue
+    publisher.followed.add(first.follows)
+    ids = [add(service.database, status="pending").comment.id for _ in range(2)]
+    queue.send_changes()
+    event = b'data: {"pending":2,"spam":0,"reported":0,"newest":%d,"ids":[%d,%d]}\n\n'
+    assert publisher.sent == [(first.follows, event % (ids[1], ids[1], ids[0]))]
+    service.database.write_now(profiles.assign, "ann", "moderator", ["notes"])
+    queue.send_changes()
+    assert (
+        publisher.sent[1][1] == b'data: {"pending":0,"spam":0,"reported":0,"newest":0,"ids":[]}\n\n'
+    )
+    seat.send("sign-out")
+    service.database.write_now(profiles.assign, "ann", "moderator", [])
+    queue.send_changes()
+    assert len(publisher.sent) == 2, "it has ended"
 
 
 def test_the_streams_of_the_queue_try_a_database_that_is_away_once(
