@@ -36,6 +36,7 @@ from commentsvc.api.feeds import Feeds
 from commentsvc.api.images import CommentImages
 from commentsvc.api.openapi import ApiDescription
 from commentsvc.api.reactions import PageReactions
+from commentsvc.api.search import CommentSearch
 from commentsvc.api.serialize import CommentSerializer
 from commentsvc.api.static_files import Files
 from commentsvc.api.stream import CommentStream, Publisher
@@ -78,6 +79,7 @@ from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages, errors_as_pages
 from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.pages.reader_sign_in import SignInPages
+from commentsvc.pages.search import SearchPage
 from commentsvc.runtime import handover, maintenance, process, request_trace, rerender
 from commentsvc.runtime.control import Control, NoServer, Request, ShowSettings, TryMail
 from commentsvc.runtime.control_commands import CommandResult
@@ -500,6 +502,7 @@ def _routes_for_readers(
     reactions = PageReactions(service, cors)
     images = CommentImages(service, cors, submissions)
     feeds = Feeds(service)
+    searches = CommentSearch(service)
     as_pages = partial(errors_as_pages, service.sites)
     routes = [
         *declared_routes(
@@ -509,12 +512,18 @@ def _routes_for_readers(
             feeds,
             reactions,
             images,
+            searches,
             CommentPermalink(service, serializer),
         ),
         *Embed(service, submissions, serializer, reactions, images).routes(),
         *CommentForms(service, actions).routes(),
         *Stacosys(service, submissions, api, feeds).routes(),
-        *declared_routes(LinkPages(service), PersonalDataPages(service), wrap=as_pages),
+        *declared_routes(
+            LinkPages(service),
+            PersonalDataPages(service),
+            SearchPage(service, searches),
+            wrap=as_pages,
+        ),
         *FollowPages(service, cors).routes(),
     ]
     read_only_posts: frozenset[str] = frozenset()

@@ -42,6 +42,7 @@ from commentsvc.api import (
     images,
     openapi,
     reactions,
+    search,
     static_files,
     stream,
     views,
@@ -63,6 +64,7 @@ from commentsvc.pages import (
     personal_data,
     reader_sign_in,
 )
+from commentsvc.pages import search as search_page
 from commentsvc.settings.schema import SECTIONS, Settings
 
 PAGE = Path(__file__).with_name("api.md")
@@ -147,9 +149,9 @@ These pages work without JavaScript, on phones and by keyboard.
 
 # Each part of the page, its introduction, and the modules whose operations it lists.
 PARTS = (
-    ("Comments", "", (comments, stream, author, reactions, views, images, avatars)),
+    ("Comments", "", (comments, search, stream, author, reactions, views, images, avatars)),
     ("Feeds", "", (feeds,)),
-    ("Pages without JavaScript", "", (embed, comment_forms)),
+    ("Pages without JavaScript", "", (embed, search_page, comment_forms)),
     (
         "Replies from elsewhere",
         "See [Replies from elsewhere](mentions.md).",

@@ -4,6 +4,7 @@ import { CommentThread, Thread } from "./comments.js";
 import type { CommentCount } from "./count.js";
 import type { OwnComments } from "./thread/own_comments.js";
 import type { LatestComments } from "./latest.js";
+import type { CommentSearch } from "./search.js";
 import type { PopularPages } from "./popular.js";
 import type { PageReactions } from "./reactions.js";
 import type { PageViews } from "./views.js";
@@ -189,6 +190,12 @@ declare module "./latest.js" {
     limit: number;
   }
 }
+declare module "./search.js" {
+  interface CommentSearch {
+    url: string;
+    site: string;
+  }
+}
 declare module "./popular.js" {
   interface PopularPages {
     site: string;
@@ -219,6 +226,7 @@ declare global {
     "page-reactions": PageReactions;
     "latest-comments": LatestComments;
     "popular-pages": PopularPages;
+    "comment-search": CommentSearch;
     "page-views": PageViews;
   }
 }

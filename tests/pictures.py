@@ -205,13 +205,22 @@ def plain(
     static = f"{blog.service}/static"
     scripts = "".join(
         f'<script type="module" src="{static}/{each}.js"></script>'
-        for each in ("comments", "reactions", "latest", "popular")
+        for each in ("comments", "reactions", "latest", "popular", "search")
     )
     style = f'<link rel="stylesheet" href="{static}/themes/{theme}.css">' if theme else ""
     (blog.folder / "plain.html").write_text(f"{PLAIN}{style}{scripts}{content}")
     page.goto("/plain.html")
     page.wait_for_load_state("networkidle")
     save(page, name, whole=is_whole)
+
+
+def searched(page: Page, blog: Blog, scheme: str) -> None:
+    """A search with its results."""
+    plain(page, blog, f"search-{scheme}", "<comment-search></comment-search>")
+    page.get_by_role("searchbox").fill("dry")
+    page.get_by_role("searchbox").press("Enter")
+    page.locator("comment-search li").first.wait_for()
+    save(page, f"search-{scheme}", whole=True)
 
 
 def main() -> None:
@@ -250,6 +259,8 @@ def make(browser: Browser, service: Service, blog: Blog) -> None:
                 show(page, scheme)
         with opened(browser, blog.origin, scheme, 452, 100) as page:
             plain(page, blog, f"elements-{scheme}", ELEMENTS, is_whole=True)
+        with opened(browser, blog.origin, scheme, 452, 100) as page:
+            searched(page, blog, scheme)
         with opened(browser, blog.origin, scheme, 1328, 100) as page:
             plain(page, blog, f"side-by-side-{scheme}", beside(service.address), is_whole=True)
     for theme, scheme in (("compact", "light"), ("cards", "dark")):

@@ -904,7 +904,7 @@ SCRIPTS = [
     "thread/compose",
     "thread/submitted", "thread/reveal", "thread/live", "thread/fresh", "thread/approval",
     "thread/target", "thread/extras", "thread/folding", "thread/moderate", "thread/visits",
-    "thread/muting", "thread/click",
+    "thread/muting", "thread/click", "thread/searching",
     "thread/own_comments", "thread/own_buttons", "thread/prerendered",
     "thread/accent", "thread/contrast",
     "thread/deleted", "thread/likes",
@@ -912,7 +912,7 @@ SCRIPTS = [
     "form/asked", "reader/reader", "reader/reader_token", "reader/signed_in",
     "pictures/attaching", "pictures/picture_panel", "pictures/uploading",
     "form/toolbar", "form/completion", "form/formatting", "form/proof_of_work", "rich", "code",
-    "reactions", "views", "latest", "popular", "reacting", "lists", "count", "counts",
+    "reactions", "views", "latest", "popular", "search", "reacting", "lists", "count", "counts",
     "copying", "send", "common",
 ]  # fmt: skip
 IMPORTED = re.compile(r'^import [^;"]*"([^"]+)"|\bimport\("([^"]+)"\)', re.MULTILINE)
@@ -949,11 +949,11 @@ def test_scripts_of_the_widget_import_only_scripts_further_down() -> None:
     assert not graph["count"] - {"counts"}, "a list of pages loads nothing else"
 
 
-def test_six_scripts_define_elements_and_one_function_inserts_html() -> None:
+def test_seven_scripts_define_elements_and_one_function_inserts_html() -> None:
     texts = {script: (STATIC / f"{script}.js").read_text() for script in SCRIPTS}
     defines = re.compile(r"(?m)^[\w.]*\bdefine\(")
     defining = [script for script, text in texts.items() if defines.search(text)]
-    assert defining == ["comments", "reactions", "views", "latest", "popular", "count"]
+    assert defining == ["comments", "reactions", "views", "latest", "popular", "search", "count"]
     inserts = re.compile(
         r"(?:inner|outer)HTML\s*\+?=|insertAdjacentHTML|document\.write|createContextualFragment"
     )

@@ -22,7 +22,7 @@ from commentsvc import outbox
 from commentsvc.api import feeds
 from commentsvc.archive import static_pages
 from commentsvc.auth import attempts, signed_links
-from commentsvc.comments import create, images
+from commentsvc.comments import create, images, search
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.tables import TABLES
 from commentsvc.delivery import mail, mail_templates
@@ -93,8 +93,10 @@ def filled(service: Served, sources: list[str]) -> None:
         for number in range(STORED):
             source = sources[number % len(sources)]
             create.add(tx, new(url="/p/", source=source, html=htmls[source]), int(NOW * 1_000))
+        search.index_pending(tx, STORED)
 
     service.database.write_now(work)
+    assert len(json.loads(service.get("/api/search?q=Ann").body)["data"]) == 10
 
 
 # What changes or searches stored texts when they are read.

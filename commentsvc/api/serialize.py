@@ -118,7 +118,7 @@ class Count(Answer, frozen=True, gc=False):
 
 
 class LatestComment(Answer, frozen=True, gc=False):
-    """One of a site's newest comments, with the beginning of its text.
+    """One of a site's newest comments, or one that was found, with a part of its text.
 
     `link` leads to it; `title` is the title of its page, or the page's path.
     """
@@ -129,6 +129,13 @@ class LatestComment(Answer, frozen=True, gc=False):
     link: str
     title: str
     published: Moment
+
+
+class FoundComments(Answer, frozen=True, gc=False):
+    """Comments that a search found, newest first. For further ones, send `next` as `before`."""
+
+    data: list[LatestComment]
+    next: int | UnsetType = UNSET
 
 
 class PopularPage(Answer, frozen=True, gc=False):

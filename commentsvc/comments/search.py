@@ -1,4 +1,4 @@
-"""Search: comments by their words, for moderators, and the number of comments per day.
+"""Search: comments by their words, for moderators and readers; the number of comments per day.
 
 The index (FTS5) is filled in batches while no comments arrive (`index_pending`); `db.schema.search`
 says how it is kept up to date. Comments that are not indexed yet are not found;
@@ -12,9 +12,14 @@ with a slash is a page's url. A word may have a field before it: `author:`, `ema
 The newest comments come first. A search that is limited to a status or site examines `EXAMINED`
 comments at a time, so that it is fast even if few of them match: `SearchResult.next` continues
 behind these.
+
+A reader's query is a few words, which must all be in the text or the author's name of a comment
+that is shown. Nothing else is searched or told: neither addresses, nor that a hidden comment has
+the words. There are no phrases, since a phrase of frequent words takes a hundred times as long.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
@@ -22,19 +27,26 @@ import msgspec
 from peewee import fn
 
 from commentsvc.comments import queries
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Snapshot, Transaction
-from commentsvc.db.query import Select, prepared
+from commentsvc.db.query import Among, Param, Select, ids_text, prepared
 from commentsvc.db.schema import search
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable, schema
 from commentsvc.db.schema.search import DailyStatsTable, SearchStateTable
-from commentsvc.model import Entry
+from commentsvc.model import APPROVED, Entry
 from commentsvc.util.origin import address_key
 
 EXAMINED: Final = 1_000  # comments that are examined for one page of results
 LENGTH: Final = 500  # characters of a query that are used
 TERMS: Final = 16  # words of a query that are used
+# For readers: characters of a query, its words, and the comments with them that one answer examines
+SHOWN_LENGTH: Final = 100
+SHOWN_TERMS: Final = 8
+SHOWN_EXAMINED: Final = 5_000
+_ROUND: Final = 1_024  # an answer tells ids of comments that are not shown no more precisely
 
 _LAST: Final = 2**63 - 1
+_WORD: Final = re.compile(r"[^\W_]+")
 _TERM: Final = re.compile(r'(?:(author|email|site|text|page):)?(?:"([^"]*)"?|(\S+))')
 
 
@@ -62,6 +74,12 @@ def _among(ids: list[int], status: str, sites: Sequence[str] | None, limit: int)
     if status:
         query = query.where(CommentTable.status == status)
     return query if sites is None else query.where(SiteTable.name.in_(sites))
+
+
+@prepared
+def _range(thread_id: Param) -> Select:
+    ids = CommentTable.select(fn.MIN(CommentTable.id), fn.MAX(CommentTable.id))
+    return ids.where(CommentTable.thread == thread_id, CommentTable.status == APPROVED)
 
 
 class SearchResult(msgspec.Struct, frozen=True):
@@ -117,6 +135,52 @@ def find_ids(
     rows = snapshot.query(_matching(match, _LAST, limit)) if match else []
     shown = _among([row[0] for row in rows], status, sites, limit).select(CommentTable.id)
     return [row[0] for row in snapshot.query(shown)]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A shown comment that a reader's search found, with the number of comments on its page."""
+
+    entry: Entry
+    count: int
+
+
+def words_of(query: str) -> list[str]:
+    """Return the words of a reader's query, each once."""
+    composed = unicodedata.normalize("NFC", query[:SHOWN_LENGTH])
+    return [*dict.fromkeys(_WORD.findall(composed))][:SHOWN_TERMS]
+
+
+def find_shown(
+    snapshot: Snapshot, words: Sequence[str], page: PageRef, limit: int, before: int | None
+) -> tuple[list[Found], int | None]:
+    """Return the newest `limit` shown comments of a page that have all `words`, and where to go on.
+
+    An empty url stands for the whole site. `before` is None, or what the last call returned.
+    """
+    if not words:
+        return [], None
+    asked = " AND ".join(f'{search.SHOWN}:"{word}"' for word in words)
+    match = _matching(asked, _LAST if before is None else before, SHOWN_EXAMINED)
+    shown = queries.with_thread(CommentTable.id).where(
+        CommentTable.status == APPROVED, SiteTable.name == page.site
+    )
+    if page.url:
+        thread = queries.thread(snapshot, *page)
+        first, last = snapshot.query(_range, thread.id)[0]
+        if first is None:
+            return [], None
+        match = match.where(search.Indexed.rowid.between(first, last))
+        shown = shown.where(CommentTable.thread == thread.id)
+    ids = [row[0] for row in snapshot.query(match)]
+    of_them = shown.where(Among(CommentTable.id, ids_text(ids))).order_by(CommentTable.id.desc())
+    chosen = [row[0] for row in snapshot.query(of_them.limit(limit + 1))]
+    whole = queries.with_thread(*queries.ENTRY, ThreadTable.count).order_by(CommentTable.id.desc())
+    rows = snapshot.query(whole.where(Among(CommentTable.id, ids_text(chosen[:limit]))))
+    found = [Found(queries.entry(row[:-1]), row[-1]) for row in rows]
+    if len(chosen) > limit:
+        return found, chosen[limit - 1]
+    # A round number: the id of a hidden comment with these words is not told.
+    return found, None if len(ids) < SHOWN_EXAMINED else ids[-1] // _ROUND * _ROUND + _ROUND
 
 
 def parse(query: str) -> str:

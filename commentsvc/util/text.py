@@ -3,6 +3,7 @@
 import codecs
 import re
 import unicodedata
+from collections.abc import Iterable
 from html import unescape
 from typing import Final
 from urllib.parse import unquote
@@ -123,8 +124,26 @@ def excerpt(html: str, length: int) -> str:
 
     The HTML may end anywhere, also within a tag. Only its beginning is read, without footnotes.
     """
-    beginning = _NOTES("", html[: length * READ_FOR_EACH])
-    text = one_line(unescape(_TAG("", _END_OF_BLOCK(" ", beginning))))
+    return _cut(_plain(html[: length * READ_FOR_EACH]), length)
+
+
+def passage(html: str, words: Iterable[str], length: int) -> str:
+    """Return a part of HTML as `excerpt` does, but one in which the first of `words` occurs."""
+    text = _plain(html)
+    folded = text.lower()
+    begin = min((at for word in words if (at := folded.find(word.lower())) >= 0), default=0)
+    begin = min(begin - length // 4, len(text) - length)
+    if begin > 0:
+        text = "…" + (text[begin:].partition(" ")[2] or text[begin:])
+    return _cut(text, length)
+
+
+def _plain(html: str) -> str:
+    text = _TAG("", _END_OF_BLOCK(" ", _NOTES("", html)))
+    return one_line(unescape(_NO_CHARACTER("\ufffd", text)))
+
+
+def _cut(text: str, length: int) -> str:
     if len(text) <= length:
         return text
     return text[: length - 1].rsplit(" ", 1)[0].rstrip() + "…"
@@ -139,6 +158,7 @@ _NOTES = re.compile(
 ).sub
 _END_OF_BLOCK = re.compile(r"</(?:p|li|h[1-6]|t[dhr]|blockquote|pre|div)>|<br[^>]*>").sub
 _TAG = re.compile(r"<[^>]*(?:>|$)").sub
+_NO_CHARACTER = re.compile("&#[0-9]{9,};?").sub  # Python does not read such a number
 _EXTENDING = "\u0300-\u036f\u200c\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"
 _INITIAL = re.compile(
     f"[\U0001f1e6-\U0001f1ff]{{2}}|.[{_EXTENDING}]*(?:\u200d.[{_EXTENDING}]*)*", re.DOTALL

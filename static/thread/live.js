@@ -74,5 +74,6 @@ export function follow(thread, signal) {
   });
   listen();
   tellMoments(thread);
+  if (thread.page.count > 50) import("./searching.js").then(({ offerSearch }) => offerSearch(thread), () => {});
   import("./accent.js").then(({ followLinks }) => followLinks(thread.host), () => {});
 }

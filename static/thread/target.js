@@ -19,6 +19,8 @@ export async function seekTarget(thread) {
   if (!element && mayFollow && page.next) return thread.load(page.next);
   thread.target = "";
   element ??= own && tree.find(+own[1]); // a link of ours to an imported comment
+  let fold = /** @type {any} */ (element);
+  while ((fold = fold?.parentElement?.closest("details"))) fold.open = true;
   if (element?.id == target) location.replace(location.href);
   else if (element || THREADS.test(target)) (element ?? thread.host).scrollIntoView();
 }

@@ -196,6 +196,12 @@ PAGES: Final[dict[str, list[State]]] = {
         lambda v: v.get("/comment/4"),
         lambda v: v.get("/comment/9"),
     ],
+    "GET /embed/search": [
+        lambda v: v.get("/embed/search?site=blog"),
+        lambda v: v.get(f"/embed/search?site=blog&q=coats&url={PAGE}"),
+        lambda v: v.get("/embed/search?q=nothing"),
+        lambda v: v.get(f"/embed/search?site=blog&q={'a' * 999}"),
+    ],
     "GET /embed/thread": [
         lambda v: v.get(f"/embed/thread?{THREAD}"),
         lambda v: v.get(f"/embed/thread?{THREAD}&lang=ar"),

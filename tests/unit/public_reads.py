@@ -23,6 +23,7 @@ PARAMETERS = {
     "popular": "week",
     "views": "yes",
     "viewed": "yes",
+    "q": "Ann",
 }
 # As above, where another route has a parameter of that name that means something else.
 OF_ROUTE = {

@@ -164,6 +164,7 @@ class Answers:
         self.popular: list[dict[str, object]] = []
         self.views: dict[str, int] = {}  # of each page
         self.viewed: list[dict[str, object]] = []
+        self.found: list[dict[str, object]] = []  # what a search finds, two at a time
         self.requests: list[tuple[str, str]] = []
         self.submissions: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
         self.acts: list[tuple[str, int, dict[str, Any], str]] = []  # Any: as above
@@ -266,6 +267,12 @@ class Answers:
             }
             asked = {"counts", *(name for name in found if name in query)}
             self._send(route, 200, json.dumps({name: found[name] for name in asked}))
+            return
+        if path == "/api/search":
+            start = int(query.get("before", ["0"])[0])
+            part: dict[str, object] = {"data": self.found[start : start + 2]}
+            more = {"next": start + 2} if start + 2 < len(self.found) else {}
+            self._send(route, 200, json.dumps(part | more))
             return
         start = int(query.get("after", ["0"])[0])
         step = -1 if query.get("sort") == ["newest"] else 1

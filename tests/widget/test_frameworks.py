@@ -46,6 +46,7 @@ ELEMENTS: Final[Mapping[str, tuple[str, Values]]] = {
     "page-reactions": ("reactions", {"url": ("/a/", "/b/", HERE), "lang": ("de", "fr", "")}),
     "page-views": ("views", {"url": ("/a/", "/b/", HERE), "count": (True, False, False)}),
     "latest-comments": ("latest", {"site": ("one", "two", ""), "limit": (3, 10, 5)}),
+    "comment-search": ("search", {"url": ("/a/", "/b/", ""), "site": ("one", "two", "")}),
     "popular-pages": (
         "popular",
         {
@@ -108,7 +109,9 @@ TRY = """async ([mount, elements, service]) => {
   for (const [tag, [, values]] of all) {
     const each = await begin(tag, values);
     const element = await expectValues("after", each.parent, tag, pick(values, 0));
-    if (element.textContent != "Fallback") failures.push(`${tag} shows ${element.textContent}`);
+    const { textContent } = element;
+    const asksAtOnce = tag != "comment-search";
+    if (asksAtOnce && textContent != "Fallback") failures.push(`${tag} shows ${textContent}`);
     await change("changed after", each, 1);
     await change("removed after", each, 2);
     each.it.unmount();

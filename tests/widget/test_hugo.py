@@ -251,16 +251,20 @@ def test_reactions_and_lists_have_partials(site: Site) -> None:
         '{{ partial "latest-comments.html" (dict "limit" 3) }}{{ partial "popular-pages.html" . }}'
         '{{ partial "popular-pages.html" (dict "period" "week" "limit" 3) }}'
         '{{ partial "popular-pages.html" (dict "by" "views") }}'
+        '{{ partial "comment-search.html" . }}'
+        '{{ partial "comment-search.html" (dict "url" "/a/") }}'
         '{{ range site.RegularPages }}{{ partial "page-views.html" . }}{{ end }}',
     )
     site.write("layouts/posts/single.html", '{{ partial "page-views.html" . }}')
     files = site.build()
     page = files["index.html"]
-    for name in ("reactions", "latest", "popular", "views"):
+    for name in ("reactions", "latest", "popular", "views", "search"):
         assert f'<script type="module" src="{HOST}/static/{name}.js"></script>' in page
     assert '<page-reactions url="/notes/posts/one/"></page-reactions>' in page
     assert '<latest-comments limit="3"></latest-comments>' in page
     assert "<popular-pages></popular-pages>" in page
+    assert "<comment-search></comment-search>" in page
+    assert '<comment-search url="/a/"></comment-search>' in page
     assert '<popular-pages period="week" limit="3"></popular-pages>' in page
     assert '<popular-pages by="views"></popular-pages>' in page
     views = '<page-views url="/notes/posts/one/"{}></page-views>'

@@ -89,7 +89,9 @@ EXTRAS: Final = (
 DICTIONARY: Final = "pg_catalog.simple"
 # Of a longer word, PostgreSQL's index holds the beginning; its limit is 2,046 bytes.
 LONGEST_WORD: Final = 2_000
-_TERM: Final = re.compile(r'(?:(\w+):)?"([^"]*)"( OR )?')
+# The fields of a comment that every reader may search.
+SHOWN: Final = "{author text}"
+_TERM: Final = re.compile(r'(?:(\w+|{[\w ]+}):)?"([^"]*)"( OR )?')
 
 
 class Matching(peewee.ColumnBase):
@@ -106,10 +108,13 @@ class Matching(peewee.ColumnBase):
             return ctx.literal("search MATCH ").value(self._match, converter=False)
         terms = _TERM.findall(self._match)
         between = " OR " if terms[0][2] else " AND "
-        for number, (field, text, _) in enumerate(terms):
-            asked = f"{field or 'words'} @@ phraseto_tsquery('{DICTIONARY}', words("
-            ctx.literal(f"{between if number else '('}search.{asked}")
-            ctx.value(text[:LONGEST_WORD], converter=False).literal("))")
+        for number, (fields, text, _) in enumerate(terms):
+            ctx.literal(between if number else "(")
+            for which, field in enumerate((fields or "words").strip("{}").split()):
+                asked = f"search.{field} @@ phraseto_tsquery('{DICTIONARY}', words("
+                ctx.literal(" OR " if which else "(").literal(asked)
+                ctx.value(text[:LONGEST_WORD], converter=False).literal("))")
+            ctx.literal(")")
         return ctx.literal(")")
 
 
