@@ -22,7 +22,7 @@ from commentsvc.settings import data_dir
 from tests.admin_e2e.moderator_browser import PASSWORD, sign_in
 from tests.conftest import FLAGS, chromium_program, find_program
 from tests.e2e.program import Service, command, serving
-from tests.widget.browser import POST, ROOT, Blog, build_blog, serve
+from tests.widget.browser import POST, ROOT, Blog, build_blog, open_form, serve
 
 FOLDER: Final = ROOT / "docs" / "pictures"
 QUALITY: Final = 82  # of WebP: letters stay sharp at two pixels for one
@@ -79,6 +79,15 @@ SETTINGS: Final = {
     "COMMENTSVC_SITE_TITLE": "Slow Bench",
     "COMMENTSVC_SITE_REACTIONS": "👍,❤️,🎉",
     "COMMENTSVC_SITE_ISSO": "true",
+}
+# What the form asks for
+ASKS: Final = {
+    "COMMENTSVC_SITE_NAME_FIELD": "optional",
+    "COMMENTSVC_SITE_EMAIL_FIELD": "required",
+    "COMMENTSVC_SITE_WEBSITE_FIELD": "hidden",
+    "COMMENTSVC_SITE_GUIDELINES": "Be **kind**, and stay with the wood. [Our guidelines](/about/)"
+    " say what is deleted.",
+    "COMMENTSVC_SITE_AGREEMENT": "I agree to the guidelines",
 }
 # A page with the elements that stand beside a thread, or with a thread in a theme
 ELEMENTS: Final = (
@@ -180,6 +189,21 @@ def thread(page: Page, scheme: str) -> None:
     save(page, f"thread-{scheme}")
 
 
+def form(page: Page, scheme: str) -> None:
+    """The form of a site that asks for more than the usual."""
+    page.goto(POST)
+    form = open_form(page)
+    form.get_by_label("I agree").wait_for()
+    form.locator("textarea").fill("Does it crack if you split it in summer?")
+    form.get_by_label("Name").fill("Ines")
+    form.get_by_label("Email", exact=True).focus()
+    box = form.bounding_box()
+    assert box
+    page.mouse.wheel(0, box["y"] - 24)
+    page.wait_for_timeout(500)
+    save(page, f"form-{scheme}")
+
+
 def moderation(page: Page, scheme: str) -> None:
     """The queue."""
     sign_in(page)
@@ -239,7 +263,7 @@ def main() -> None:
             (client / name.partition("/")[2]).write_bytes((files("isso") / name).read_bytes())
         with serve(blog) as server:
             origins = {"COMMENTSVC_SITE_ORIGINS": server.origin}
-            with serving(data, SETTINGS | origins) as service:
+            with serving(data, SETTINGS | ASKS | origins) as service:
                 server.service = service.address
                 build_blog(find_program("hugo"), service.address, blog)
                 make(browser, service, server)
@@ -250,6 +274,7 @@ def make(browser: Browser, service: Service, blog: Blog) -> None:
     """Make the pictures of a running service and blog."""
     shown: list[tuple[str, Callable[[Page, str], None], str, tuple[int, int]]] = [
         ("thread", thread, blog.origin, (860, 1130)),
+        ("form", form, blog.origin, (720, 470)),
         ("moderation", moderation, service.address, (1100, 720)),
     ]
     themed = f'<comment-thread url="{POST}"></comment-thread>'
