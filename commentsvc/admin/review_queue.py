@@ -110,6 +110,7 @@ class ReviewPages:
             "page": wanted.page,
             "author": wanted.author,
             "score": wanted.score,
+            "language": wanted.language,
             "only": "reported" if chosen.reported else "",
         }
         who = context.actor
@@ -221,6 +222,7 @@ def _chosen(context: RequestContext, status: str, query: str) -> ReviewQuery:
         page=context.first("page").strip()[:FILTER_LENGTH],
         author=context.first("author").strip()[:FILTER_LENGTH],
         score=min(score, HIGHEST),
+        language=context.first("language").strip()[:FILTER_LENGTH],
     )
     site, after = context.first("site"), context.first("after")
     reported = status == PENDING and context.first("only") == "reported"

@@ -50,18 +50,20 @@ class ReviewFilter(msgspec.Struct, frozen=True):
     """Which comments of a list are shown, and in which order.
 
     `page` is part of a page's address or title, `author` part of a name or email address; case
-    counts for ASCII letters only in neither. `score` is the lowest.
+    counts for ASCII letters only in neither. `score` is the lowest. `language` is a tag, which also
+    means those that begin with it.
     """
 
     oldest_first: bool = False
     page: str = ""
     author: str = ""
     score: int = 0
+    language: str = ""
 
     @property
     def leaves_out(self) -> bool:
         """Whether some comments may be left out."""
-        return bool(self.page or self.author or self.score)
+        return bool(self.page or self.author or self.score or self.language)
 
     def condition(self) -> list[Any]:  # Any: what peewee's stubs give for a condition
         """Return the conditions for a query of comments, their threads and sites."""
@@ -76,6 +78,9 @@ class ReviewFilter(msgspec.Struct, frozen=True):
             )
         if self.score:
             conditions.append(CommentTable.score >= self.score)
+        if self.language:
+            tag = CommentTable.lang
+            conditions.append((tag == self.language) | tag.startswith(f"{self.language}-"))
         return conditions
 
 

@@ -99,7 +99,9 @@ def _is_wanted(entry: Entry, wanted: ReviewFilter) -> bool:
     comment = entry.comment
     on_page = any(page in text.lower() for text in (entry.url, entry.title))
     by_author = any(author in text.lower() for text in (comment.author, comment.email))
-    return on_page and by_author and not wanted.score
+    tag, language = comment.lang, wanted.language
+    in_language = not language or tag == language or tag.startswith(f"{language}-")
+    return on_page and by_author and in_language and not wanted.score
 
 
 def whole(snapshot: Snapshot, who: Actor, chosen: ReviewQuery) -> list[int]:

@@ -377,6 +377,7 @@ WITHOUT: Final = frozenset(
         ("GET", ""),
         ("GET", "/provider"),
         ("GET", "/image"),
+        ("GET", "/stream"),
         ("POST", "/sign-out"),
         ("POST", "/undo"),
         ("POST", "/pin"),

@@ -10,10 +10,11 @@ import pytest
 
 from commentsvc import model
 from commentsvc.comments import pagination, queries, site_rows
-from commentsvc.db.connection import Snapshot
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql.schema import ENGINE
 from commentsvc.db.query import Prepared
+from commentsvc.db.schema.comments import CommentTable
 from commentsvc.errors import BadCursor
 from commentsvc.moderation import lists
 from commentsvc.moderation.lists import ReviewFilter, StoredVerdict
@@ -176,9 +177,17 @@ def test_a_filtered_list_has_each_comment_that_fits_once_in_its_order(
 def test_a_filter_takes_its_words_literally_and_finds_parts_of_them(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         rosa = add(
-            database, status="pending", author="Rosa", email="r@x.example", score=8, url="/a_b/"
+            database,
+            status="pending",
+            author="Rosa",
+            email="r@x.example",
+            score=8,
+            url="/a_b/",
+            language="de-AT",
         ).comment.id
         other = add(database, status="pending", author="100%", url="/aXb/").comment.id
+        austrian = CommentTable.update(lang="de-AT").where(CommentTable.id == rosa)
+        database.write_now(Transaction.change, austrian)
         for wanted, ids in (
             (ReviewFilter(author="rOS"), [rosa]),
             (ReviewFilter(author="@x.ex"), [rosa]),
@@ -188,6 +197,8 @@ def test_a_filter_takes_its_words_literally_and_finds_parts_of_them(tmp_path: Pa
             (ReviewFilter(score=8), [rosa]),
             (ReviewFilter(score=9), []),
             (ReviewFilter(oldest_first=True), [rosa, other]),
+            (ReviewFilter(language="de"), [rosa]),
+            (ReviewFilter(language="d"), []),
         ):
             sheet = database.read_now(lists.filtered_page, "pending", None, 9, None, wanted)
             assert [entry.comment.id for entry in sheet.items] == ids, wanted
