@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -96,7 +96,6 @@ from commentsvc.util.threads import PROCESS, run_in, stop_all
 
 if TYPE_CHECKING:
     from commentsvc.cluster.instance import Instance
-    from commentsvc.inbox.imap import ImapFetcher
     from commentsvc.inbox.receiver import MailReceiver
 
 _log = logging.getLogger(__name__)
@@ -482,9 +481,17 @@ def build(
     )
 
 
-def _inbox_trouble(fetching: "Sequence[ImapFetcher]") -> Callable[[], str]:
-    """Return what says why the mailbox is not read, "" if it is."""
-    return lambda: "".join(each.trouble for each in fetching)
+class _Fetcher(Protocol):
+    """What fetches mails or decisions until cancelled; `trouble` says why it cannot, or ""."""
+
+    trouble: str
+
+    async def run(self) -> None: ...
+
+
+def _inbox_trouble(fetching: Sequence[_Fetcher]) -> Callable[[], str]:
+    """Return what says why something is not fetched, "" if all is."""
+    return lambda: " ".join(each.trouble for each in fetching if each.trouble)
 
 
 def _routes_for_readers(
@@ -550,18 +557,22 @@ def _routes_for_readers(
 
 def _inbox(
     service: ServiceContext, submissions: SubmissionService
-) -> "tuple[MailReceiver | None, InboxHook, list[ImapFetcher]]":
-    """Return what takes answers by mail, its hook, and what fetches them; imported only if needed.
+) -> "tuple[MailReceiver | None, InboxHook, list[_Fetcher]]":
+    """Return what takes answers by mail, its hook, and what fetches mails and pressed buttons.
 
-    Raise OSError if `inbox.ca_file` cannot be read.
+    They are imported only if needed. Raise OSError if `inbox.ca_file` cannot be read.
     """
     settings = service.settings.inbox
+    fetching: list[_Fetcher] = []
+    if service.settings.hooks.telegram_decides:
+        from commentsvc.delivery.telegram_buttons import TelegramButtons
+
+        fetching.append(TelegramButtons(service.settings, service.database, service.clock))
     if not settings.address:
-        return None, InboxHook("", None), []
+        return None, InboxHook("", None), fetching
     from commentsvc.inbox.receiver import MailReceiver
 
     receiver = MailReceiver(service, submissions)
-    fetching = []
     if settings.host:
         from commentsvc.inbox.imap import ImapFetcher
 

@@ -460,6 +460,12 @@ def backlogs(snapshot: Snapshot) -> dict[str, ChannelBacklog]:
     return waiting | {channel: ChannelBacklog(failed=count) for channel, count in failed.items()}
 
 
+def find(snapshot: Snapshot, row_id: int) -> OutboxRow | None:
+    """Return a row; None if there is none of that id."""
+    row = snapshot.first(OutboxTable.select(*_ROW).where(OutboxTable.id == row_id))
+    return OutboxRow(*row) if row else None
+
+
 def listing(snapshot: Snapshot, state: str | None, before: int, limit: int) -> list[OutboxRow]:
     """Return the newest rows with an id below `before`, only those in `state` if it is given."""
     rows = OutboxTable.select(*_ROW).where(OutboxTable.id < before)

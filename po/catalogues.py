@@ -54,6 +54,8 @@ FOR_MODERATORS: Final = (
     "commentsvc/delivery/classifier.py",
     "commentsvc/delivery/decision_links.py",
     "commentsvc/delivery/judge.py",
+    "commentsvc/delivery/telegram.py",
+    "commentsvc/delivery/telegram_buttons.py",
     "commentsvc/delivery/webhooks.py",
     "commentsvc/moderation/",
     "commentsvc/spam/bans.py",

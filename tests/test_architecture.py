@@ -98,7 +98,7 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 SETTINGS_CLIENTS = frozenset({
     "admin.provider", "api.avatars", "auth.oidc", "blog.translations", "blog.unlisted",
     "cli.moved_pages", "cli.translations", "delivery.akismet", "delivery.builds",
-    "delivery.classifier", "delivery.judge", "delivery.webhooks",
+    "delivery.classifier", "delivery.judge", "delivery.telegram_buttons", "delivery.webhooks",
     "imports.importer", "imports.sources.blog_pages", "mentions.page_posts", "mentions.poller",
     "pages.reader_sign_in", "util.polite_client",
 })  # fmt: skip
@@ -170,6 +170,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "delivery.mail_contents": "delivery/test_mail: what each mail shows",
     "delivery.mail_kinds": "delivery/test_mail: who gets which",
     "delivery.mail_trial": "cli/test_mail: a mail server that works, and others",
+    "delivery.telegram": "test_webhooks and test_telegram_buttons: its messages",
     "markup.footnotes": "markup/test_markdown: their ids, and hostile ones",
     "comments.rendering": "markup/test_people: mentions and formulas in a thread",
     "readers.follows": "pages/test_follow: from the form to the mails",

@@ -16,7 +16,7 @@ from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import MAIL, WEBMENTIONS, OutboxRow, Target
-from commentsvc.delivery import builds
+from commentsvc.delivery import builds, telegram
 from commentsvc.delivery import webhooks as hooks
 from commentsvc.delivery.akismet import Akismet
 from commentsvc.delivery.channel import Channel, Connection
@@ -108,7 +108,7 @@ def _forms(settings: HooksSettings) -> dict[str, Callable[[Notification], Webhoo
     forms = {name: hooks.webhook(url, settings.secret) for name, url in _webhooks(settings).items()}
     for name, wanted, form in (
         ("ntfy", settings.ntfy, hooks.ntfy),
-        ("telegram", settings.telegram_token, hooks.telegram),
+        (telegram.CHANNEL, settings.telegram_token, telegram.telegram),
         ("slack", settings.slack, hooks.slack),
         ("discord", settings.discord, hooks.discord),
     ):

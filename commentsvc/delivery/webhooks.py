@@ -37,7 +37,6 @@ from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import one_line, readable_address, shortened
 from commentsvc.util.timestamps import rfc3339
 
-TELEGRAM: Final = "https://api.telegram.org"
 # Characters of a comment in a messenger, of its author and its page's title or path, and of the
 # page's address: Telegram takes 4,096 UTF-16 code units, and ntfy as many bytes without address.
 SHOWN: Final = 700
@@ -216,7 +215,7 @@ def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
     """Return a function that makes requests to ntfy, published as JSON."""
     base, _, topic = hooks.ntfy.rstrip("/").rpartition("/")
     token = {"Authorization": f"Bearer {hooks.ntfy_token}"} if hooks.ntfy_token else {}
-    return lambda notification: _json(
+    return lambda notification: json_request(
         base + "/",
         {
             "topic": topic,
@@ -229,26 +228,6 @@ def ntfy(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
             ],
         },
         token,
-    )
-
-
-def telegram(
-    hooks: HooksSettings, base: str = TELEGRAM
-) -> Callable[[Notification], WebhookRequest]:
-    """Return a function that makes requests to a Telegram bot: plain text, no parse_mode."""
-    url = f"{base}/bot{hooks.telegram_token}/sendMessage"
-    return lambda notification: _json(
-        url,
-        {
-            "chat_id": hooks.telegram_chat,
-            "text": f"{notification.text()}\n{notification.address()}",
-            "link_preview_options": {"is_disabled": True},
-            "reply_markup": {
-                "inline_keyboard": [
-                    [{"text": link.name, "url": link.url} for link in notification.links]
-                ]
-            },
-        },
     )
 
 
@@ -274,7 +253,7 @@ def slack(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
                 {"type": "section", "text": shown},
                 {"type": "actions", "elements": buttons},
             ]
-        return _json(hooks.slack, message)
+        return json_request(hooks.slack, message)
 
     return format_message
 
@@ -289,11 +268,12 @@ def discord(hooks: HooksSettings) -> Callable[[Notification], WebhookRequest]:
         room = DISCORD_MESSAGE - len(content) - len(links) - 2
         lines = [content, notification.address(max(room, 0)), links if room > 0 else ""]
         content = "\n".join(filter(None, lines))
-        return _json(hooks.discord, {"content": content, "allowed_mentions": {"parse": []}})
+        return json_request(hooks.discord, {"content": content, "allowed_mentions": {"parse": []}})
 
     return format_message
 
 
-def _json(url: str, value: Json, headers: dict[str, str] | None = None) -> WebhookRequest:
+def json_request(url: str, value: Json, headers: dict[str, str] | None = None) -> WebhookRequest:
+    """Return a POST request of JSON."""
     headers = {"Content-Type": "application/json", **(headers or {})}
     return WebhookRequest(url, msgspec.json.encode(value), headers)

@@ -75,6 +75,7 @@ def load(
             )
     reading.problems += _contradictions(Settings(**parts, sites=sites))
     reading.problems += _mention_contradictions(Settings(**parts, sites=sites))
+    reading.problems += _hook_contradictions(Settings(**parts, sites=sites))
     reading.problems += _judge_contradictions(Settings(**parts, sites=sites))
     reading.problems += _artalk_contradictions(Settings(**parts, sites=sites))
     reading.problems += _inbox_contradictions(parts["mail"], parts["inbox"])
@@ -150,7 +151,7 @@ def _mentions_postgresql(path: Path) -> bool:
 
 def _contradictions(settings: Settings) -> Iterator[str]:
     """Yield a line for each pair of valid settings that contradict each other."""
-    server, mail, hooks = settings.server, settings.mail, settings.hooks
+    server, mail = settings.server, settings.mail
     if server.hsts and not server.proxy_protocol:
         yield (
             "server.hsts is set, but server.proxy_protocol is not: without it, the service does not"
@@ -169,6 +170,16 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         ):
             if not value:
                 yield f"mail.host is set, but {name} is not: {reason}. Set it too."
+    if mail.user and mail.security == "none" and mail.host not in LOCAL_HOSTS:
+        yield (
+            'mail.user is set, but mail.security is "none": anybody on the way could read the '
+            'password. Use "starttls" or "tls".'
+        )
+
+
+def _hook_contradictions(settings: Settings) -> Iterator[str]:
+    """As `_contradictions`, for webhooks and messengers."""
+    hooks = settings.hooks
     for name, is_given in (
         ("hooks.webhooks", bool(hooks.webhooks)),
         ("spam.classifier_url", bool(settings.spam.classifier_url)),
@@ -177,11 +188,8 @@ def _contradictions(settings: Settings) -> Iterator[str]:
             yield f"{name} is set, but hooks.secret is not: it signs the requests. Set it too."
     if bool(hooks.telegram_token) != bool(hooks.telegram_chat):
         yield "hooks.telegram_token and hooks.telegram_chat belong together. Set both, or none."
-    if mail.user and mail.security == "none" and mail.host not in LOCAL_HOSTS:
-        yield (
-            'mail.user is set, but mail.security is "none": anybody on the way could read the '
-            'password. Use "starttls" or "tls".'
-        )
+    if hooks.telegram_decides and not hooks.telegram_token:
+        yield "hooks.telegram_decides is set, but hooks.telegram_token is not. Set it too."
 
 
 def _judge_contradictions(settings: Settings) -> Iterator[str]:

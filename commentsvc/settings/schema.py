@@ -292,6 +292,7 @@ class HooksSettings(Struct, frozen=True, kw_only=True):
     ntfy_token: Annotated[str, SECRET] = ""
     telegram_token: Annotated[str, SECRET] = ""
     telegram_chat: Annotated[str, USER] = ""
+    telegram_decides: Annotated[bool, SWITCH] = False
     slack: Annotated[str, SECRET_URL] = ""
     discord: Annotated[str, SECRET_URL] = ""
     allowed_networks: Annotated[tuple[str, ...], NETWORKS] = ()
