@@ -1,6 +1,6 @@
 """Comment page: answer, edit and pin a comment; its verdict and its history."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.comment_view import Viewer
@@ -8,20 +8,23 @@ from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import number, redirect, target
 from commentsvc.admin.review_queue import FlashMessage, result_message, with_flash
 from commentsvc.api.images import HEADERS as IMAGE_HEADERS
-from commentsvc.comments import images
+from commentsvc.comments import images, search
 from commentsvc.comments.submission import SubmissionError, message_from_text
 from commentsvc.db.connection import Snapshot
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.http.messages import NOT_STORED, HttpError, Response
-from commentsvc.model import Entry
+from commentsvc.model import STATUSES, Entry
 from commentsvc.moderation import authorized, history, lists, pins, profiles, undo
 from commentsvc.moderation.history import HistoryEntry
-from commentsvc.moderation.permissions import Permission
+from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.profiles import Profile
+from commentsvc.moderation.review import MANY
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
+
+LAST_COMMENTS: Final = 6  # of an author, on the page of one of them
 
 
 class CommentDetails(NamedTuple):
@@ -35,6 +38,30 @@ class CommentDetails(NamedTuple):
     network: str
     profile: Profile | None
     pinned: bool
+    others: "AuthorHistory"
+
+
+class AuthorHistory(NamedTuple):
+    """The last comments with an author's address, and how many of the newest have each status."""
+
+    last: list[Entry]
+    numbers: dict[str, int]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, who: Actor, email: str) -> "AuthorHistory":
+        """Return the history of an address on the sites of `who`; it is empty without one."""
+        if not email:
+            return cls([], {})
+        found = search.find(
+            snapshot, email, status="", sites=who.sites, limit=LAST_COMMENTS, before=None
+        )
+        numbers = {
+            status: len(
+                search.find_ids(snapshot, email, status=status, sites=who.sites, limit=MANY)
+            )
+            for status in STATUSES
+        }
+        return cls(found.items, {status: number for status, number in numbers.items() if number})
 
 
 class CommentPage:
@@ -148,6 +175,7 @@ class CommentPage:
                 bans.network_of(snapshot, comment_id),
                 profiles.find(snapshot, context.moderator.moderator_id),
                 pins.is_pinned(snapshot, comment_id),
+                AuthorHistory.of(snapshot, context.actor, entry.comment.email),
             )
 
         try:
@@ -165,6 +193,7 @@ class CommentPage:
             network=found.network,
             profile=found.profile,
             pinned=found.pinned,
+            others=found.others,
             **{"answer": "", "text": entry.comment.source, **typed},
             longest=self._bounds.message_length,
             done=found.done,

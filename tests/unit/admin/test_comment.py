@@ -1,10 +1,13 @@
 """The page of one comment, with its text and history."""
 
+import re
+from typing import Any
+
 import pytest
 
-from commentsvc.comments import images
+from commentsvc.comments import images, search
 from commentsvc.markup import image_names
-from commentsvc.moderation import history
+from commentsvc.moderation import history, profiles
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add
@@ -174,3 +177,25 @@ def test_a_hostile_answer_passes_the_allow_list(service: Served, seat: Seat) -> 
 def test_a_comment_that_does_not_exist_is_told(seat: Seat, number: str) -> None:
     assert seat.get(f"comment?id={number}").status == 404
     assert seat.send("edit", id=number, message="Hi").status == 404
+
+
+def test_a_comment_shows_what_else_its_author_wrote_on_the_moderators_sites(
+    service: Served, seat: Seat
+) -> None:
+    rosa: dict[str, Any] = {"email": "rosa@home.example", "author": "Rosa"}  # Any: of a submission
+    numbers = [
+        add(service.database, status=status, source=f"No {status}", site=site, **rosa).comment.id
+        for site, status in (("blog", "approved"), ("blog", "spam"), ("notes", "pending"))
+    ]
+    add(service.database, email="jo@home.example", html="<p>by Jo</p>")
+    service.database.write_now(search.index_pending, 1_000)
+    html = text(seat.get(f"comment?id={numbers[0]}"))
+    part = html[html.index('id="author-title"') : html.index('id="history-title"')]
+    assert re.findall(r'href="comment\?id=(\d+)"', part) == [str(n) for n in numbers[:0:-1]]
+    assert [f"{word} 1</span>" in part for word in ("waiting", "published", "spam")] == [True] * 3
+    assert "deleted" not in part
+    limited = seated(service, "lea")
+    service.database.write_now(profiles.assign, "lea", "moderator", ["blog"])
+    html = text(limited.get(f"comment?id={numbers[0]}"))
+    assert f"comment?id={numbers[1]}" in html
+    assert f"comment?id={numbers[2]}" not in html
