@@ -136,6 +136,7 @@ class Judge:
             self._headers["Authorization"] = f"Bearer {key}"
         own = _own_network(settings.judge.url)
         self._client = SettingsClient((*settings.hooks.allowed_networks, *own))
+        self._guidelines = {site.name: site.guidelines for site in settings.sites}
         self._checks_format = True  # whether the server takes FORMAT
 
     def prepare(self, notification: Notification) -> JudgeQuestion:
@@ -148,7 +149,11 @@ class Judge:
             "comment": visible(comment.source[:SHOWN]),
         }
         mark = secrets.token_hex(8)
-        prompt = _PROMPT.find("judge.prompt").render(mark=mark, language=language)
+        prompt = _PROMPT.find("judge.prompt").render(
+            mark=mark,
+            language=language,
+            guidelines=self._guidelines.get(notification.entry.site, ""),
+        )
         material = msgspec.json.encode(shown).decode()
         doubt = ""
         if gives_orders("\n".join(shown.values())):

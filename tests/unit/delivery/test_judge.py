@@ -85,6 +85,18 @@ def test_a_comment_is_shown_when_the_model_has_accepted_it(tmp_path: Path) -> No
         assert asking.ask() == [], "nobody is asked for the same text twice"
 
 
+def test_the_model_knows_the_guidelines_of_the_site(tmp_path: Path) -> None:
+    with listening(obey) as server:
+        known = settings(server.server_address[1])
+        site = replace(known.sites[0], guidelines="No politics.\n")
+        known = replace(known, sites=(site, *known.sites[1:]))
+        with served(tmp_path, known) as service:
+            asking = Asking(service, server, known, Judge(known))
+            service.submit("fine", author="Bea")
+            [asked] = asking.ask()
+    assert asked["messages"][0]["content"].endswith("for readers:\n\nNo politics.\n")
+
+
 def test_what_another_check_holds_is_not_shown_by_the_model(asking: Asking) -> None:
     links = " ".join(f"https://{number}.example" for number in range(9))
     asking.service.submit(f"fine {links}", author="Bea")
