@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import feedparser
 import pytest
 
+from commentsvc.blog import translations
 from commentsvc.cli import alias_import
 from commentsvc.cli.alias_import import AliasedPage
 from commentsvc.exports import hugo as exports_hugo
@@ -241,6 +242,17 @@ def test_a_page_names_posts_for_the_service(site: Site) -> None:
     listed = blog_pages.parse(files["sitemap.xml"].encode(), "sitemap.xml")
     changed = {each.url: rfc3339(each.changed_at) for each in listed}
     assert changed[f"https://blog.example{one}"] == "2026-01-02T00:00:00Z"
+
+
+def test_a_page_names_its_translations_for_the_service(site: Site) -> None:
+    site.write("content/posts/one.en.md", "---\ntitle: One\n---\nText\n")
+    site.write("content/posts/one.de.md", "---\ntitle: Eins\nslug: eins\n---\nText\n")
+    site.write("content/posts/two.en.md", "---\ntitle: Two\n---\nText\n")
+    both = "\n[languages.en]\nweight = 1\n[languages.de]\nweight = 2\n"
+    files = site.build(more=both)
+    pair = [("en", "/notes/posts/one/"), ("de", "/notes/de/posts/eins/")]
+    names = ("posts/one/index.html", "de/posts/eins/index.html", "posts/two/index.html")
+    assert [translations.named(files[name])[1:] for name in names] == [pair, pair, []]
 
 
 def test_reactions_and_lists_have_partials(site: Site) -> None:
