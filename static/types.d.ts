@@ -31,6 +31,7 @@ export interface Comment {
   deleted?: boolean;
   anchor?: string;
   votes: number;
+  lang?: string;
   own?: OwnComment;
   isWaiting?: boolean;
   note?: string;

@@ -904,6 +904,7 @@ SCRIPTS = [
     "thread/actions", "thread/deletion", "thread/menu", "thread/reporting", "thread/voting",
     "thread/compose",
     "thread/submitted", "thread/reveal", "thread/live", "thread/fresh", "thread/approval",
+    "thread/languages",
     "thread/target", "thread/extras", "thread/folding", "thread/moderate", "thread/visits",
     "thread/muting", "thread/click", "thread/searching",
     "thread/own_comments", "thread/own_buttons", "thread/prerendered",

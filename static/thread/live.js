@@ -33,6 +33,9 @@ export function follow(thread, signal) {
   if (signal.aborted) return;
   const url = base + thread.path("api/comments/stream");
   const slide = watchArrivals(thread);
+  if ([...thread.all().values()].some(({ lang }) => lang)) {
+    import("./languages.js").then(({ showLanguages }) => showLanguages(thread), () => {});
+  }
   const arrive = () => {
     slide();
     tellMoments(thread);
