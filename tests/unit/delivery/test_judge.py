@@ -88,7 +88,7 @@ def test_a_comment_is_shown_when_the_model_has_accepted_it(tmp_path: Path) -> No
 def test_the_model_knows_the_guidelines_of_the_site(tmp_path: Path) -> None:
     with listening(obey) as server:
         known = settings(server.server_address[1])
-        site = replace(known.sites[0], guidelines="No politics.\n")
+        site = replace(known.sites[0], guidelines="No politics.")
         known = replace(known, sites=(site, *known.sites[1:]))
         with served(tmp_path, known) as service:
             asking = Asking(service, server, known, Judge(known))
