@@ -296,3 +296,29 @@ def test_a_form_learns_what_its_site_asks_for(serve: Callable[..., Served]) -> N
 def test_a_usual_form_is_told_nothing_more(serve: Callable[..., Served]) -> None:
     options = data(serve().get("/api/form-token?url=/p/"))
     assert "asks" not in options
+
+
+def test_issos_client_learns_what_is_required_and_cannot_edit_what_is_hidden(
+    serve: Callable[..., Served],
+) -> None:
+    service = serve(name_field="optional", email_field="required", website_field="hidden")
+    config = data(service.get("/isso/config"))["config"]
+    assert (config["require-author"], config["require-email"]) == (False, True)
+    answer = doors(service)["isso"](*FULL)
+    [cookie] = [
+        value.partition(";")[0]
+        for name, value in answer.headers
+        if name == "Set-Cookie" and value[0].isdigit()
+    ]
+    sent = {"text": "Changed", "author": "Rosa", "website": "https://rosa.example"}
+    edited = service.ask(
+        "PUT",
+        "/isso/id/1",
+        json.dumps(sent).encode(),
+        content_type="application/json",
+        origin=BLOG,
+        cookie=cookie,
+    )
+    assert edited.status == 200, edited.body
+    stored = newest(service)
+    assert (stored.source, stored.author, stored.site) == ("Changed", "Rosa", "")
