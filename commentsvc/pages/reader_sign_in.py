@@ -43,6 +43,7 @@ from commentsvc.http.messages import (
     too_fast,
 )
 from commentsvc.http.operation import HTML, NOTHING, Query, form_of, handles
+from commentsvc.pages.embed import NO_WORD
 from commentsvc.pages.mail_links import handles_link, names, to_html
 from commentsvc.pages.personal_data import NO_MAIL, AddressForm, RequestLimiter, typed_address
 from commentsvc.readers import accounts
@@ -282,6 +283,7 @@ class SignInPages:
         now = self._clock.now_ms()
         token = await self._database.write(accounts.begin_session, who.id, now)
         handed = {"word": back.word, "token": token, "name": who.name}
+        form = {"url": back.page, "session": token, "author": who.name}
         return _shown(
             200,
             title=_("Sign in"),
@@ -289,7 +291,7 @@ class SignInPages:
             page=back.page,
             origin=origin(back.page),
             action=f"../embed/thread?{urlencode({'site': back.site.name, 'lang': spoken().tag})}",
-            values={"url": back.page, "session": token, "author": who.name},
+            values=form if back.word == NO_WORD else {},
             options=self._known_sites.options[back.site.name],
             bounds=self._bounds,
         )
@@ -401,9 +403,13 @@ class SignInPages:
 
 
 def _shown(status: int, **values: Any) -> Response:  # Any: what the template shows
-    return Response(status, HEADERS, to_html("reader.html", **values))
+    # A form on a page without a referrer comes from "null", which may not send comments.
+    policy = SENDS_FORM if values.get("values") else NO_REFERRER
+    return Response(status, (*HEADERS, policy), to_html("reader.html", **values))
 
 
+NO_REFERRER: Final = ("Referrer-Policy", "no-referrer")
+SENDS_FORM: Final = ("Referrer-Policy", "same-origin")
 # Without Cross-Origin-Opener-Policy, since the last page talks to the window that opened it.
 HEADERS: Final = (
     ("Content-Type", HTML_UTF8),
@@ -414,6 +420,5 @@ HEADERS: Final = (
         "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self';"
         " base-uri 'none'; frame-ancestors 'none'",
     ),
-    ("Referrer-Policy", "no-referrer"),
     ("X-Robots-Tag", "noindex"),
 )

@@ -6,6 +6,8 @@ const PATIENCE_MS = 1000; // that the blog's page has to answer
 
 const { handed, origin, page } = document.getElementById("signed-in").dataset;
 
+document.getElementById("without-scripts")?.remove();
+
 /** Go to the blog's page in this window, with the token in the fragment. */
 function goThere() {
   location.replace(page + "#commentsvc-reader=" + encodeURIComponent(handed));

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -57,7 +58,15 @@ def provider() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def blog(tmp_path_factory: pytest.TempPathFactory, provider: str) -> Iterator[Blog]:
-    """Return a blog with a page, whose service is `localhost`: another site than 127.0.0.1."""
+    with blog_of(tmp_path_factory, provider, "mail,provider") as blog:
+        yield blog
+
+
+@contextmanager
+def blog_of(
+    tmp_path_factory: pytest.TempPathFactory, provider: str, sign_in: str
+) -> Iterator[Blog]:
+    """Serve a blog with a page, whose service is `localhost`: another site than 127.0.0.1."""
     folder = tmp_path_factory.mktemp("blog")
     with serve(folder) as blog:
         port = free_port()
@@ -65,7 +74,7 @@ def blog(tmp_path_factory: pytest.TempPathFactory, provider: str) -> Iterator[Bl
         environ = {
             "COMMENTSVC_SERVER_PUBLIC_URL": service,
             "COMMENTSVC_SITE_ORIGINS": blog.origin,
-            "COMMENTSVC_SITE_SIGN_IN": "mail,provider",
+            "COMMENTSVC_SITE_SIGN_IN": sign_in,
             "COMMENTSVC_MAIL_HOST": "localhost",
             "COMMENTSVC_MAIL_SENDER": "comments@blog.example",
             "COMMENTSVC_READERS_ISSUER": provider,
@@ -257,3 +266,35 @@ def test_a_foreign_page_gets_no_token(strict: Browser, blog: Blog, tmp_path: Pat
         window.get_by_role("button", name="eva").click()
         window.wait_for_url(f"{blog.origin}/**")
         assert page.evaluate("heard") == []
+
+
+def test_members_write_after_they_have_signed_in_with_scripts_and_without(
+    chromium: Browser, tmp_path_factory: pytest.TempPathFactory, provider: str
+) -> None:
+    with blog_of(tmp_path_factory, provider, "required") as blog:
+        with visit(chromium, blog.origin) as context, watched_tab(context) as page:
+            begin(page)
+            form = page.locator("comment-thread form")
+            form.get_by_label("Comment", exact=True).fill("Begun before")
+            expect(form.get_by_role("button", name="Send comment")).to_be_hidden()
+            with page.expect_popup() as opened:
+                form.get_by_role("button", name="Sign in to comment").click()
+            window = opened.value
+            window.get_by_role("link", name="Sign in with Our Id").click()
+            with window.expect_event("close"):
+                window.get_by_role("button", name="eva").click()
+            expect(form.get_by_text("Commenting as Eva Vogt ✓")).to_be_visible()
+            expect(form.get_by_label("Comment", exact=True)).to_have_value("Begun before")
+            form.get_by_role("button", name="Send comment").click()
+            expect(page.locator("article", has_text="Begun before")).to_be_visible()
+        context = chromium.new_context(java_script_enabled=False)
+        page = context.new_page()
+        page.goto(f"{blog.service}/embed/thread?url=/post/&view=page")
+        page.get_by_role("link", name="Sign in to comment").click()
+        page.get_by_role("link", name="Sign in with Our Id").click()
+        page.get_by_role("button", name="eva").click()
+        expect(page.get_by_text("Commenting as Eva Vogt")).to_be_visible()
+        page.get_by_label("Comment", exact=True).fill("Without scripts")
+        page.get_by_role("button", name="Send comment").click()
+        expect(page.get_by_text("Thank you! Your comment is published.")).to_be_visible()
+        context.close()
