@@ -26,6 +26,7 @@ def _title(thread_id: Param) -> Select:
 
 
 # The columns of a Comment, in the order of its fields.
+ABOVE: Final = 10  # deleted ancestors that are listed for each comment
 COLUMNS: Final = (
     CommentTable.id,
     CommentTable.thread,
@@ -177,8 +178,11 @@ def _find_anchors(ids: Param) -> Select:
 
 
 @prepared
-def _deleted_above(ids: Param) -> Select:
-    """Return the query for those of comments, and their ancestors, up to an approved one."""
+def _deleted_above(ids: Param, most: Param) -> Select:
+    """Return the query for those of comments, and their ancestors, up to an approved one.
+
+    The nearest come first: both databases go on only until they have so many.
+    """
     begun = CommentTable.select(CommentTable.id, CommentTable.parent).where(
         Among(CommentTable.id, ids), CommentTable.status != APPROVED
     )
@@ -190,7 +194,7 @@ def _deleted_above(ids: Param) -> Select:
         .where(parent.status != APPROVED)
     )
     tree = above.union(further)
-    return tree.select_from(tree.c.id, tree.c.parent_id).order_by(tree.c.id)
+    return tree.select_from(tree.c.id, tree.c.parent_id).limit(most)
 
 
 def _latest(condition: object, most: Param, skipped: Param) -> Select:
@@ -428,13 +432,14 @@ def _anchors(snapshot: Snapshot, thread: Thread, items: Sequence[Comment]) -> di
 def deleted_above(snapshot: Snapshot, parents: Mapping[int, int | None]) -> list[DeletedComment]:
     """Return those ancestors of comments that are no longer shown, up to the next one that is.
 
-    `parents` maps the id of each comment that is shown to the id of its parent.
+    `parents` maps the id of each comment that is shown to the id of its parent. Of a long row of
+    ancestors, which only an import makes, the nearest are returned: ABOVE for each comment.
     """
     missing = {parent for parent in parents.values() if parent is not None} - parents.keys()
     if not missing:
         return []
-    rows = snapshot.query(_deleted_above, ids_text(sorted(missing)))
-    return [DeletedComment(*row) for row in rows]
+    rows = snapshot.query(_deleted_above, ids_text(sorted(missing)), ABOVE * len(missing))
+    return [DeletedComment(*row) for row in sorted(rows)]
 
 
 def _closes(snapshot: Snapshot, thread: Thread, open_for: int) -> int | None:

@@ -149,10 +149,18 @@ function measure(state) {
   };
   for (const element of controls) {
     const style = getComputedStyle(element);
-    const { width, height, left, right } = element.getBoundingClientRect();
+    const { width, height, left, right, top, bottom } = element.getBoundingClientRect();
     if (width < 23.9 || height < 23.9) say(element, `is small: ${width} ${height}`);
     const field = element.matches("textarea, input:not([type=checkbox], [type=radio]), select.commentsvc-input");
     if (element.type == "file") say(element, "raw file field");
+    if (style.pointerEvents == "none" && !element.disabled) say(element, "cannot be pressed");
+    for (const text of element.matches("label input") ? element.closest("label").childNodes : []) {
+      if (text.nodeType != 3 || !text.data.trim()) continue;
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      const covered = [...range.getClientRects()].some((box) => Math.min(box.right, right) - Math.max(box.left, left) > 1 && Math.min(box.bottom, bottom) - Math.max(box.top, top) > 1);
+      if (covered) say(element, "covers its label");
+    }
     if (field || element.matches(".commentsvc-form .commentsvc-button")) {
       const box = element.matches(".commentsvc-editor > textarea") ? element.parentElement : element;
       const edge = visibleEdge(box);

@@ -190,7 +190,8 @@ HOSTILE: Final = """
   button:not([class*="y"]):not([x]):hover { margin-top: 4px !important; background: #000 !important;
     color: #000 !important; transform: translateY(3px) !important }
   button:active, input:active { transform: scale(0.9) }
-  [type="checkbox"]:not(:checked) { position: absolute; opacity: 0 }
+  [type="checkbox"], [type="radio"] { position: absolute !important; opacity: 0;
+    pointer-events: none }
   section, article { padding: 2em; border: 3px solid #eee }
   form > *, details, label, li { display: inline; float: left; padding: 2em; border: 3px solid #eee;
     background: #eee; color: #ddd }

@@ -359,6 +359,16 @@ def test_a_clock_that_is_set_back_puts_no_comment_above_older_ones(database: Dat
     assert fourth.published_at == NOW + 1
 
 
+def test_of_a_long_row_of_deleted_ancestors_the_nearest_are_named(database: Database) -> None:
+    """An import may bring tens of thousands of them below one comment."""
+    above = None
+    for _ in range(30):
+        above = add(database, parent=above).comment.id
+    decide(database, "deleted", *range(1, 30))
+    nearest = range(30 - queries.ABOVE, 30)
+    assert shown(database).deleted == [DeletedComment(each, each - 1) for each in nearest]
+
+
 def test_what_is_deleted_is_named_while_it_has_replies(database: Database) -> None:
     """Comments 2, 3 and 5 are deleted; no visible comment replies to the last one."""
     add(database)
