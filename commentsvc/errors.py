@@ -8,6 +8,7 @@ CommentsError
   TooManyPending   too many comments of its author, or of its site, are pending
   ThreadClosed     the thread takes no more comments
   UnknownComment   no comment has that id
+  UnknownNote      no private note has that id
   NothingToUndo    there is no such change, or it was undone before
   UnknownThread    there is no thread for that url
   UrlTaken         there are comments under that url already
@@ -78,6 +79,10 @@ class UnknownComment(CommentsError):
     def __init__(self, ids: Sequence[int]) -> None:
         super().__init__(_("no comment has the id %(id)s", id=", ".join(map(str, ids))))
         self.ids = tuple(ids)
+
+
+class UnknownNote(CommentsError):
+    """No private note has that id, or it belongs to another account's site."""
 
 
 class NothingToUndo(CommentsError):

@@ -31,6 +31,10 @@ THERE: Final = "there"
 FOLLOWED: Final = "followed"
 STAYED: Final = "stayed"
 UNLISTED: Final = (MOVED, GONE, THERE, FOLLOWED, STAYED)
+# The states of a private note: a moderator has dealt with it, or it is spam.
+NEW: Final = "new"
+DONE: Final = "done"
+NOTE_STATES: Final = (NEW, DONE, SPAM)
 # The roles of accounts, the most powerful first; see `moderation.permissions`.
 OWNER: Final = "owner"
 MODERATOR: Final = "moderator"

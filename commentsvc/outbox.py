@@ -13,7 +13,8 @@ server writes rows in the same way, and the server sends them after its next sta
 
 If a moderator who wants a mail for each comment got `HOURLY` of them within an hour, later comments
 are collected in a digest for an hour, so that a flood of comments does not become one of mails. In
-a flood of reports, later ones are not mailed: the queue has them.
+a flood of reports, later ones are not mailed: the queue has them. Private notes are mailed to
+moderators only, never to webhooks; in a flood, one mail an hour says how many came.
 
 The pauses between the attempts for a row grow. If a server cannot be reached at all, all rows that
 are due there are retried later together.
@@ -58,6 +59,13 @@ TIDIED: Final = 1_000  # rows deleted in one transaction
 # Mails about single comments to one moderator within an hour; later ones go into a digest.
 HOURLY: Final = 20
 REPORTED: Final = "reported"  # the kind of mails about reports
+# The kinds of mails about a private note, about several, with a moderator's answer for its reader,
+# and about an answer by mail that had no effect.
+NOTE: Final = "note"
+NOTES: Final = "notes"
+NOTE_ANSWER: Final = "note-answer"
+NOTE_REFUSED: Final = "note-refused"
+ABOUT_NOTES: Final = (NOTE, NOTES, NOTE_ANSWER, NOTE_REFUSED)
 ERROR_LENGTH: Final = 500  # characters kept of a server's error message
 
 _ROW: Final = [getattr(OutboxTable, name) for name in OutboxRow.__struct_fields__]
@@ -254,7 +262,7 @@ def sync_targets(tx: Transaction, targets: Iterable[Target]) -> None:
                 OutboxTable.state.in_([OPEN, QUEUED]),
                 OutboxTable.channel == channel,
                 OutboxTable.recipient == recipient,
-                OutboxTable.kind.in_(["submitted", "digest", "changed", REPORTED]),
+                OutboxTable.kind.in_(["submitted", "digest", "changed", REPORTED, NOTE, NOTES]),
             )
         )
     for target in wanted.values():
@@ -277,6 +285,20 @@ def reported(tx: Transaction, comment_id: int, now: int) -> None:
     tx.change(_insert_reported, comment_id, now)
 
 
+def noted(tx: Transaction, note_id: int, now: int, *, floods: bool) -> None:
+    """Queue a mail to each moderator about a new private note, or about all if many come."""
+    mails = TargetTable.select(TargetTable.recipient, TargetTable.digest_ms)
+    waiting = OutboxTable.select(OutboxTable.id).where(
+        IS_QUEUED, OutboxTable.channel == MAIL, OutboxTable.kind == NOTES
+    )
+    for recipient, digest_ms in tx.query(mails.where(TargetTable.channel == MAIL)):
+        to, pause = MailAddress(recipient), max(digest_ms, HOUR_MS * floods)
+        if not pause:
+            mail(tx, NOTE, to, now, lasts=PATIENCE, about=note_id)
+        elif not tx.first(waiting.where(OutboxTable.recipient == recipient)):
+            mail(tx, NOTES, to, now + pause, lasts=PATIENCE)
+
+
 class MailAddress(NamedTuple):
     """Who gets a mail, and the tag of its language."""
 
@@ -291,9 +313,9 @@ def mail(
     now: int,
     *,
     lasts: int = DAY_MS,
-    comment_id: int | None = None,
+    about: int | None = None,
 ) -> None:
-    """Queue a mail to one person; see `delivery.mail` for the kinds.
+    """Queue a mail to one person, see `delivery.mail` for the kinds: `about` a comment or a note.
 
     If it cannot be sent within `lasts` milliseconds, it is given up: after a day, somebody who
     waits for a mail has no use for it any more.
@@ -302,7 +324,7 @@ def mail(
         OutboxTable.channel: MAIL,
         OutboxTable.kind: kind,
         OutboxTable.recipient: to.email,
-        OutboxTable.comment: comment_id,
+        OutboxTable.note if kind in ABOUT_NOTES else OutboxTable.comment: about,
         OutboxTable.state: QUEUED,
         OutboxTable.created_at: now,
         OutboxTable.due_at: now,

@@ -62,12 +62,14 @@ FOR_MODERATORS: Final = (
     "commentsvc/spam/reasons.py",
     "commentsvc/templates/mail/account.jinja",
     "commentsvc/templates/mail/invitation.jinja",
+    "commentsvc/templates/mail/note.jinja",
+    "commentsvc/templates/mail/notes.jinja",
     "commentsvc/templates/mail/submitted.jinja",
     "commentsvc/templates/mail/test.jinja",
     "commentsvc/templates/admin/",
 )
 # Parts of the texts that are loaded only when they are used; most are sections of widget.json.
-PARTS: Final = ("tools", "form", "reactions", "views", "fresh", "since", "images")
+PARTS: Final = ("tools", "form", "reactions", "views", "fresh", "since", "images", "note")
 # The keys of the section "widget" that only forms and errors need, as those of "form".
 FORM: Final = {
     *("413", "429", "500", "approved", "author", "cancel", "change", "commentingAs", "email"),

@@ -195,6 +195,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "db.postgresql.schema": "db/postgresql/test_upgrade: the tables of the models",
     "inbox.inbox": "inbox/test_receiver: each mail once, and a bound for each address",
     "pages.comment_page": "mentions/test_sender: as the source of a webmention",
+    "admin.notes": "moderation/test_private_notes: the page, answers and thanks",
     "blog.sitemap": "blog/test_unlisted and mentions/test_page_posts: what is listed, and how much",
     "cli.moved_pages": "cli/test_threads: what is searched, shown and moved",
     "cli.translations": "cli/test_threads: what is searched, shown and merged",
@@ -241,6 +242,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "compat.isso.messages": "compat/isso/test_routes: requests go in, responses come out",
     "compat.common": "compat/isso/test_routes and foreign: each of their routes",
     "compat.two_levels": "compat/isso/test_routes and foreign: lists in each order",
+    "db.schema.notes": "moderation/test_private_notes: what is stored, shown and deleted",
     "moderation.authorized": "admin/test_routes: by each account, on its own sites and on others",
     "moderation.history": "moderation/test_changes: what is in it",
     "moderation.undo": "moderation/test_changes: what each undo gives back",
@@ -618,6 +620,8 @@ PROMISED: dict[str, tuple[str, str]] = {
     "settings.schema.max_streams": ("5000", "500 of the 5,000 streams"),
     "settings.schema.max_network_streams": ("500", "500 of the 5,000 streams"),
     "settings.schema.max_client_mib": ("64", "`server.max_client_mib` (64 MiB)"),
+    "moderation.private_notes.MOST": ("1000", "at most 1,000 that wait and 1,000 that are spam"),
+    "moderation.private_notes.FLOOD": ("20", "after 20 in an hour"),
     "settings.schema.pending_limit": ("'20/day'", "At most 20 comments a day from one network"),
     "settings.schema.miss_limit": ("'6000/minute'", "One network may cause 6 s of work a minute"),
 }
@@ -655,6 +659,7 @@ NOT_EXPORTED: dict[str, str] = {
 PERSONAL: dict[str, str] = {
     "CommentTable": "moderation/retention",
     "VoteTable": "moderation/retention",
+    "NoteTable": "moderation/private_notes",
     "ReactionTable": "moderation/retention",
     "ImageTable": "moderation/retention",
     "OutboxTable": "moderation/retention",

@@ -38,7 +38,7 @@ from commentsvc.markup.defuse import defuse
 from commentsvc.markup.markdown import absolute, links, render
 from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, SPAM
-from commentsvc.moderation import retention, threads
+from commentsvc.moderation import private_notes, retention, threads
 from commentsvc.pages import reader_sign_in
 from commentsvc.readers import accounts, follows, former_ids, subscriptions
 from commentsvc.settings.schema import CommentsSettings, Site, SpamSettings
@@ -391,6 +391,7 @@ STRANGERS: dict[str, tuple[object, object]] = {
     "sign_in_link": (reader_sign_in.PER_ADDRESS, accounts.LINK),  # deleted with later links
     "sign_in_attempt": (attempts.Rate, attempts.take),  # deletes those that are full again
     "outbox": (outbox.HOURLY, outbox.drop_expired),
+    "note": (private_notes.MOST, private_notes.delete_old),
     "used_link": (signed_links.LinkExpired, signed_links.mark_used),  # deletes expired ones
     "subscriber": (subscriptions.REPEAT, retention.forget),
     "follower": (follows.DAILY, follows.forget),

@@ -4,6 +4,7 @@ The numbers are read for each page, by an index without approved comments, and o
 thousand: counting a large queue takes longer than showing it.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +14,17 @@ from commentsvc.admin.reauthentication import Reauthentication
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.http.messages import Response
-from commentsvc.moderation import lists
+from commentsvc.moderation import lists, private_notes
+from commentsvc.moderation.permissions import Actor, Permission
 
 
 class Layout:
     """Renders pages with the navigation around them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, with_notes: Collection[str]) -> None:
+        """Take the names of the sites that accept private notes."""
         self._database = database
+        self._with_notes = with_notes
 
     async def render(
         self,
@@ -38,8 +42,16 @@ class Layout:
             problem=context.problem,
             waiting=waiting,
             counted=lists.COUNTED,
+            private_notes=self._notes(context.actor),
             **values,
         )
+
+    def _notes(self, who: Actor) -> int | None:
+        """Return how many private notes wait; None if the navigation leaves them out."""
+        if not who.may(Permission.DECIDE):
+            return None
+        number = self._database.read_now(private_notes.count_new, who.sites)
+        return number if number or any(map(who.sees, self._with_notes)) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,7 @@ class AdminContext:
         return cls(
             service,
             access,
-            Layout(service.database),
+            Layout(service.database, {s.name for s in service.settings.sites if s.private_notes}),
             authentication,
             Reauthentication(service.database, authentication.limiter),
         )

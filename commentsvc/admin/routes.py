@@ -14,6 +14,7 @@ from commentsvc.admin.comment import CommentPage
 from commentsvc.admin.dashboard import Dashboard, Figures
 from commentsvc.admin.first_owner import FirstOwnerPages
 from commentsvc.admin.layout import AdminContext
+from commentsvc.admin.notes import NotePages
 from commentsvc.admin.outbox import OutboxPages
 from commentsvc.admin.own_account import OwnAccountPages
 from commentsvc.admin.passkeys import PasskeyPages
@@ -48,6 +49,7 @@ class AdminPages:
             ProviderPages(context, sign_in),
             ReviewPages(context, queue),
             CommentPage(context),
+            NotePages(context),
             ThreadPages(context),
             BanPages(context),
             OutboxPages(context),

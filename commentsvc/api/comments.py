@@ -31,6 +31,7 @@ from commentsvc.api.serialize import (
     FormOptions,
     LatestComment,
     ListedComments,
+    NoteReceipt,
     PopularPage,
     Preview,
     Receipt,
@@ -46,9 +47,11 @@ from commentsvc.comments.popular import DAYS, DiscussedPage, Period
 from commentsvc.comments.queries import CommentList, Thread
 from commentsvc.comments.submission import (
     MessageBody,
+    NoteFields,
     SubmissionFields,
     from_json,
     message_from_json,
+    note_from_json,
 )
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
@@ -378,6 +381,28 @@ class CommentsApi:
         accepted, cors = await self._submissions.submit(request, network, submission)
         return self._receipt(submission.page[0], accepted, cors)
 
+    @handles(
+        "POST",
+        "/api/notes",
+        {202: json_of(NoteReceipt)},
+        body=NoteFields,
+        errors=(400, 401, 403, 404, 409, 415, 429, 503),
+    )
+    async def submit_note(self, request: Request, query: WriteQuery) -> Response:
+        """Send a private note to the author of a page.
+
+        Only those who moderate the site can read it, by mail and on their pages; no public answer
+        contains it. It is checked like a comment. 202 ``{"status": "received"}`` whatever becomes
+        of it. With an `email` it can be answered by mail; with `thank` the author may be thanked by
+        name. 400 with all invalid fields, 401 and 403 as for a comment, 404 where the setting
+        `private_notes` is off, 409 for the key of another note, 415, 429, 503.
+        """
+        network = self._submissions.admit(request)
+        locate = self._sites.locator(query.site)
+        note = note_from_json(request.json(), self._submissions.rules(request, locate))
+        cors = await self._submissions.submit_note(request, network, note)
+        return json_answer(NoteReceipt("received"), *cors, status=202)
+
     @handles("POST", "/api/preview", Preview, body=MessageBody, errors=(400, 403, 415, 429))
     async def preview(self, request: Request, query: PreviewQuery) -> Response:
         """Render a message as HTML, for a preview.
@@ -398,7 +423,8 @@ class CommentsApi:
         ``{"form_token", "proof_of_work"?, "length", "notify"}``. The comment is sent with the form
         token and a solution of the work in ALTCHA's format. Each is valid for one comment on that
         site within a day. `length` is that of the longest message; `notify` says whether replies
-        can be mailed. 400 for an invalid url. Not cached: every client gets another token.
+        can be mailed, `notes` whether private notes are accepted. 400 for an invalid url. Not
+        cached: every client gets another token.
         """
         site, _ = self._sites.page_or_site(query.url, query.site)
         return json_answer(self._submissions.form_options(request, site), ANY_ORIGIN)

@@ -70,7 +70,12 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
             return HttpError(
                 400, "closed", pgettext("widget.closed", "This page no longer accepts comments.")
             )
-        case errors.UnknownComment() | errors.UnknownThread() | errors.UnknownBan():
+        case (
+            errors.UnknownComment()
+            | errors.UnknownThread()
+            | errors.UnknownBan()
+            | errors.UnknownNote()
+        ):
             return HttpError(404, "not_found", _("Not found: %(reason)s.", reason=error))
         case errors.NotPermitted():
             return HttpError(403, "not_permitted", NOT_PERMITTED)

@@ -247,7 +247,8 @@ class FormOptions(Answer, frozen=True):
 
     `form_token` and a solution of the `proof_of_work` are sent with the comment; `length` is that
     of the longest message; `notify` says whether replies can be mailed, `sign_in` whether readers
-    may sign in, and `images` how many bytes a picture in a comment may have, 0 without pictures.
+    may sign in, and `images` how many bytes a picture in a comment may have, 0 without pictures;
+    `notes` says whether private notes are accepted.
     """
 
     form_token: str
@@ -257,6 +258,13 @@ class FormOptions(Answer, frozen=True):
     sign_in: bool = False
     images: Annotated[int, Meta(ge=0)] = 0
     asks: AskedOptions | UnsetType = UNSET
+    notes: bool = False
+
+
+class NoteReceipt(Answer, frozen=True, gc=False):
+    """The answer to a private note; it is the same whatever becomes of the note."""
+
+    status: Literal["received"]
 
 
 class OwnComment(Answer, frozen=True, gc=False):

@@ -15,6 +15,7 @@ from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.submission import (
     NO_EMAIL,
     AskedFields,
+    NoteSubmission,
     Rules,
     Submission,
     SubmissionError,
@@ -50,6 +51,7 @@ ATTEMPTS: Final = 6
 NOT_STORED: Final = -1.0
 
 CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
+NO_NOTES: Final = _("Private notes are not accepted here, so nothing was sent.")
 SIGNED_OUT: Final = _("You are not signed in. Please sign in again.")
 MEMBERS_ONLY: Final = _("Only readers who have signed in can comment here. Please sign in first.")
 
@@ -94,6 +96,7 @@ class HttpSubmissions:
             sign_in=site in self._with_readers,
             images=self._picture_bytes if options.images else 0,
             asks=UNSET if asks == AskedOptions() else asks,
+            notes=options.notes,
             **issued,
         )
 
@@ -136,6 +139,31 @@ class HttpSubmissions:
         except DatabaseError:
             self._limiter.charge(network, NOT_STORED)
             raise
+
+    async def submit_note(
+        self, request: Request, network: bytes, note: NoteSubmission, session: str = ""
+    ) -> Headers:
+        """Judge and store a private note; return the CORS headers of the answer.
+
+        The arguments are as for `submit`. Raise HttpError 401, 403, 404 or 429, SubmissionError,
+        CommentsError, DatabaseError; then nothing is stored.
+        """
+        submission = note.submission
+        if not self._sites.options[submission.page[0]].notes:
+            raise HttpError(404, "no_notes", NO_NOTES)
+        headers = self._check(request, network, submission)
+        submission = self._completed(request, submission, session)
+        if not submission.language:
+            language = requested_language(request.query)
+            submission = msgspec.structs.replace(submission, language=language)
+        try:
+            await self._submissions.submit_note(
+                msgspec.structs.replace(note, submission=submission), network
+            )
+        except DatabaseError:
+            self._limiter.charge(network, NOT_STORED)
+            raise
+        return headers
 
     async def preview(self, request: Request, message: str, page: PageRef) -> str:
         """Return the HTML of `message` as on the `page`. Raise HttpError 429."""

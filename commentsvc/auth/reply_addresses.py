@@ -22,6 +22,7 @@ from commentsvc.util.timestamps import DAY_MS
 
 MODERATE: Final = 1  # a moderator decides on the comment
 REPLY: Final = 2  # a reader replies to the comment
+ANSWER_NOTE: Final = 3  # a moderator answers the private note whose id is in place of a comment's
 
 WORD_LENGTH: Final = 40  # characters
 _CONTENT: Final = struct.Struct(">BIIH4s")

@@ -177,7 +177,8 @@ class SiteOptions(NamedTuple):
     `open_for` is how long threads take comments, in milliseconds (0: always); `language` the tag of
     the site's language; `math` whether formulas are shown; `images` the address of the service if
     images are shown, else ""; `pictures` the URL of authors' pictures for `item`, "" without any.
-    `asks` is what authors are asked for, and `guidelines` the HTML above the form.
+    `asks` is what authors are asked for, `guidelines` the HTML above the form, and
+    `notes` whether readers may send private notes.
     """
 
     open_for: int
@@ -188,6 +189,7 @@ class SiteOptions(NamedTuple):
     asks: AskedFields
     guidelines: str
     members_only: bool
+    notes: bool
 
 
 class Sites:
@@ -299,6 +301,7 @@ class Sites:
             ),
             guidelines=_guidelines(site),
             members_only=site.members_only,
+            notes=site.private_notes,
         )
 
     def _absolute(self, url: str, name: str) -> PageRef:

@@ -37,6 +37,7 @@ from commentsvc.util.text import (
 EMAIL_LENGTH = 254  # characters: RFC 5321, 4.5.3.1.3, without the angle brackets
 SITE_LENGTH = 300  # characters of an author's web site
 TITLE_LENGTH = 300  # characters of a page's title; search engines show 60
+QUOTE_LENGTH = 500  # characters of a page that a private note quotes
 FOLLOW = "page"  # the value of a form's `notify` that asks for all comments on the page
 FIELDS = 256  # fields of a JSON object or form; ours have a dozen
 UNKNOWN_FIELDS = 10  # unknown fields that one error lists, with NAME_LENGTH characters each
@@ -150,6 +151,12 @@ SolvedWork = Annotated[
 ]
 
 
+Quote = Annotated[
+    str, _described(f"The words that the note is about; {QUOTE_LENGTH} characters are kept.")
+]
+Thank = Annotated[bool, _described("Whether the author may be thanked by name in public.")]
+
+
 class SubmissionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A submission. An optional field may be absent or null.
 
@@ -167,6 +174,22 @@ class SubmissionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     notify: Notify | None = None
     follow: Follow | None = None
     agreed: Agreed | None = None
+    subject: Honeypot | None = None
+    form_token: FormToken | None = None
+    proof_of_work: SolvedWork | None = None
+
+
+class NoteFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A private note to the author of a page. An optional field may be absent or null."""
+
+    url: Url
+    author: Author
+    message: MessageText
+    quote: Quote | None = None
+    thank: Thank | None = None
+    email: Email | None = None
+    title: Title | None = None
+    key: Key | None = None
     subject: Honeypot | None = None
     form_token: FormToken | None = None
     proof_of_work: SolvedWork | None = None
@@ -236,13 +259,22 @@ class Rules(NamedTuple):
     asks: Callable[[str], AskedFields] = lambda _site: AskedFields()
 
 
+class NoteSubmission(msgspec.Struct, frozen=True):
+    """A parsed, valid private note: as a comment, about the words of the page in `quote`."""
+
+    submission: Submission
+    quote: str
+    may_thank: bool
+
+
 _decode_fields = msgspec.json.Decoder(SubmissionFields).decode
 _decode_anything = msgspec.json.Decoder().decode
 _TYPES = {field.name: field.type for field in msgspec.structs.fields(SubmissionFields)}
+_NOTE_TYPES = {field.name: field.type for field in msgspec.structs.fields(NoteFields)}
 _EMPTY = {"url": "", "author": "", "message": ""}
 
 _KINDS = {"parent": "a whole number"} | dict.fromkeys(
-    ("notify", "follow", "agreed"), "true or false"
+    ("notify", "follow", "agreed", "thank"), "true or false"
 )
 
 # What a message loses: control characters other than tabs and line ends, which are one byte each.
@@ -327,6 +359,36 @@ def from_form(form: Mapping[str, str], rules: Rules) -> Submission:
     return check(_convert(values, problems), rules, problems)
 
 
+def note_from_json(body: bytes, rules: Rules) -> NoteSubmission:
+    """Read a private note from a JSON body, as `from_json` does."""
+    return _checked_note(_decode_object(body), rules)
+
+
+def note_from_form(form: Mapping[str, str], rules: Rules) -> NoteSubmission:
+    """Read a private note from a posted form; fields that only comments have are ignored."""
+    beside = ("private", "parent", "site", "notify", "agreed")
+    values: dict[str, object] = {
+        name: text for name, text in form.items() if text and name not in beside
+    }
+    if "thank" in values:
+        values["thank"] = True
+    return _checked_note(values, rules)
+
+
+def _checked_note(values: dict[str, object], rules: Rules) -> NoteSubmission:
+    """Check a note: its author is asked for no website, and agrees to nothing."""
+
+    def asks(site: str) -> AskedFields:
+        return rules.asks(site)._replace(site=HIDDEN, agreement="")
+
+    problems: dict[str, Text] = {}
+    good = _valid(_NOTE_TYPES, values, problems)
+    quote, thank = good.pop("quote", None) or "", bool(good.pop("thank", None))
+    fields = SubmissionFields(**_EMPTY | good)
+    quote = _cleaned(_with_plain_lines(quote[: 2 * QUOTE_LENGTH])).strip()[:QUOTE_LENGTH]
+    return NoteSubmission(check(fields, rules._replace(asks=asks), problems), quote, thank)
+
+
 def message_from_json(body: bytes, bounds: CommentsSettings, may_be_blank: bool = False) -> str:
     """Read a JSON body with a message alone, for a preview or an edit, as `from_json` does.
 
@@ -374,23 +436,30 @@ def _decode_object(body: bytes) -> dict[str, object]:
 
 def _convert(values: dict[str, object], problems: dict[str, Text]) -> SubmissionFields:
     """Return the fields from those `values` that are valid; name the others in `problems`."""
-    good: dict[str, Any] = {}  # Any: each value was checked against its own field's type
+    return SubmissionFields(**_EMPTY | _valid(_TYPES, values, problems))
+
+
+def _valid(
+    types: Mapping[str, Any], values: dict[str, object], problems: dict[str, Text]
+) -> dict[str, Any]:  # Any: each value is checked against its own field's type
+    """Return those `values` that are of the `types` of their names; name others in `problems`."""
+    good: dict[str, Any] = {}
     for name, value in values.items():
-        if name not in _TYPES:
+        if name not in types:
             if len(problems) < UNKNOWN_FIELDS:
-                problems[name[:NAME_LENGTH]] = _unknown(name)
+                problems[name[:NAME_LENGTH]] = _unknown(name, types)
             continue
         try:
-            good[name] = msgspec.convert(value, _TYPES[name])
+            good[name] = msgspec.convert(value, types[name])
         except msgspec.ValidationError:
             problems[name] = f"This must be {_KINDS.get(name, 'text')}."
-    return SubmissionFields(**_EMPTY | good)
+    return good
 
 
-def _unknown(name: str) -> str:
-    if near := nearest(name, _TYPES):
+def _unknown(name: str, types: Mapping[str, Any]) -> str:
+    if near := nearest(name, types):
         return f"There is no such field. Did you mean {near}?"
-    return "There is no such field. Known are " + ", ".join(_TYPES) + "."
+    return "There is no such field. Known are " + ", ".join(types) + "."
 
 
 def check(

@@ -90,7 +90,8 @@ class MailComposer:
         elif content.subject:
             subject = replace(subject, params=content.subject)
         message = EmailMessage(policy=SMTP)
-        site = self._sites.get(entry.site, Site()) if entry else next(iter(self._sites.values()))
+        about = entry.site if entry else content.site or next(iter(self._sites))
+        site = self._sites.get(about, Site())
         name = one_line(site.title) or site.name
         if (excess := len(f"[{name}] {subject}") - SUBJECT_LENGTH) > 0 and content.subject:
             title = content.subject.get("title", "")
@@ -114,7 +115,7 @@ class MailComposer:
         if content.answerable and self._takes_answers:
             purpose, expires = content.answerable
             message["Reply-To"] = self._reply_addresses.make(
-                purpose, row.comment_id or 0, row.id, recipient, expires
+                purpose, row.comment_id or row.note_id or 0, row.id, recipient, expires
             )
         shown = {"subject": one_line(str(subject)), "site": name, "days": LINK_DAYS}
         text, html = self._templates.render(kind.template, spoken(), **content.values, **shown)

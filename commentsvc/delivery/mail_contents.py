@@ -6,24 +6,26 @@ of a bounded length.
 """
 
 from datetime import UTC, datetime
+from html import escape
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from commentsvc.auth import account_mails, invitations
-from commentsvc.auth.reply_addresses import MODERATE, REPLY
+from commentsvc.auth.reply_addresses import ANSWER_NOTE, MODERATE, REPLY
 from commentsvc.auth.signed_links import OWN_DAYS, SignedLinks
 from commentsvc.comments import queries
 from commentsvc.comments.submission import TITLE_LENGTH
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.comments import CommentTable
+from commentsvc.db.schema.notes import PrivateNote
 from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.feedback import reports
 from commentsvc.markup import markdown
-from commentsvc.model import APPROVED, PENDING, Entry, fragment
-from commentsvc.moderation import personal_data, profiles
-from commentsvc.moderation.permissions import site_ids
+from commentsvc.model import APPROVED, NEW, PENDING, Entry, fragment
+from commentsvc.moderation import personal_data, private_notes, profiles
+from commentsvc.moderation.permissions import Permission, site_ids
 from commentsvc.moderation.profiles import Profile
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.follows import Follower
@@ -61,7 +63,8 @@ class MailContent(NamedTuple):
 
     `values` are those of its template; `stop` among them is a link to unsubscribe. `subject` is for
     the placeholders of the subject, `number` for its plural. `about` is a comment of the thread
-    that the mail belongs to. `recipient` is "" for the one of the row.
+    that the mail belongs to, `site` that of a private note. `recipient` is "" for the one of the
+    row.
     """
 
     values: Values
@@ -70,6 +73,7 @@ class MailContent(NamedTuple):
     number: int = 0
     recipient: str = ""
     answerable: Answerable | None = None
+    site: str = ""
 
 
 class MailContents:
@@ -138,6 +142,69 @@ class MailContents:
             "account": self._to_confirm(who),
         }
         return MailContent(values, entries[0], number=len(rows))
+
+    def note(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
+        """Return the content about a private note that waits, for a moderator of its site."""
+        note = private_notes.find(snapshot, row.note_id or 0)
+        who = profiles.of_address(snapshot, row.recipient)
+        if note is None or note.state != NEW or not _decides(who, note.site):
+            return None
+        by_mail = bool(note.email) and (who is None or who.is_verified)
+        expires = self._decisions.expires(row)
+        content = self._about_note(note)
+        may = {"may_answer": self._takes_answers and by_mail, "account": self._to_confirm(who)}
+        return content._replace(
+            values=content.values | may,
+            answerable=Answerable(ANSWER_NOTE, expires) if by_mail else None,
+        )
+
+    def notes(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
+        """Return how many private notes wait for a moderator."""
+        who = profiles.of_address(snapshot, row.recipient)
+        if who is not None and not who.actor.may(Permission.DECIDE):
+            return None
+        sites = None if who is None else who.actor.sites
+        number = private_notes.count_new(snapshot, sites)
+        values = {"look": f"{self._base}/moderation/notes"}
+        return MailContent(values, number=number) if number else None
+
+    def note_answer(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
+        """Return a moderator's answer to a private note, for its reader.
+
+        Nobody has confirmed the address, so the words of the note are not repeated.
+        """
+        note = private_notes.find(snapshot, row.note_id or 0)
+        if note is None or not note.answer:
+            return None
+        page = self._address_of(note.site, note.url)
+        values = {"answer": _quoted(note.answer), "page": _bounded(page, note.site)}
+        return MailContent(values, site=note.site)
+
+    def note_refused(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
+        """Return that an answer by mail to a private note had no effect, for its sender."""
+        note = private_notes.find(snapshot, row.note_id or 0)
+        if note is None:
+            return None
+        content = self._about_note(note)
+        return content._replace(values=content.values | {"refused": True}, subject=None)
+
+    def _about_note(self, note: PrivateNote) -> MailContent:
+        """Return what moderators are told of a private note."""
+        title = one_line(note.title)[:TITLE_LENGTH] or readable_address(note.url, ADDRESS_LENGTH)
+        author = one_line(note.author)[:AUTHOR_LENGTH]
+        values = {
+            "author": author,
+            "email": note.email,
+            "title": title,
+            "quote_of": _quoted(note.quote),
+            "message": _quoted(note.message),
+            "page": self._address_of(note.site, note.url),
+            "look": f"{self._base}/moderation/notes#note{note.id}",
+            "refused": False,
+            "may_answer": False,
+            "account": "",
+        }
+        return MailContent(values, subject={"author": author, "title": title}, site=note.site)
 
     def confirm(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the question whether an address is subscribed; it has no text by readers."""
@@ -372,18 +439,33 @@ class MailContents:
         origin = self._sites.get(follower.site, Site()).origin
         return _bounded(origin + follower.url, origin) or follower.site
 
+    def _address_of(self, site: str, url: str) -> str:
+        """Return the address of a page; "" for a site without one."""
+        origin = self._sites.get(site, Site()).origin
+        return origin and origin + one_line(url)
+
     def _title(self, entry: Entry) -> str:
         title = one_line(entry.title)[:TITLE_LENGTH]
         return title or readable_address(one_line(entry.url), ADDRESS_LENGTH)
 
     def _page(self, entry: Entry) -> str:
-        origin = self._sites.get(entry.site, Site()).origin
-        return origin and origin + one_line(entry.url)
+        return self._address_of(entry.site, entry.url)
 
 
 def _author(entry: Entry) -> str:
     """Return the name of a comment's author as one bounded line, wherever it came from."""
     return one_line(entry.comment.author)[:AUTHOR_LENGTH]
+
+
+def _decides(who: Profile | None, site: str) -> bool:
+    """Return whether a moderator of the settings may decide on a site; None is no account."""
+    return who is None or who.actor.may_decide(site)
+
+
+def _quoted(text: str) -> Values:
+    """Return the values with which templates quote a text that is no comment."""
+    html = "<br>".join(map(escape, text[:QUOTED].split("\n")))
+    return {"source": text[:QUOTED], "html": f"<p>{html}</p>", "cut": len(text) > QUOTED}
 
 
 def _bounded(address: str, otherwise: str) -> str:

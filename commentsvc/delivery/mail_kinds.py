@@ -13,7 +13,8 @@ from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery.mail_contents import MailContent, MailContents
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
-from commentsvc.outbox import REPORTED
+from commentsvc.moderation import private_notes
+from commentsvc.outbox import NOTE, NOTE_ANSWER, NOTE_REFUSED, NOTES, REPORTED
 from commentsvc.util.i18n import Message, ngettext
 from commentsvc.util.i18n import gettext as _
 
@@ -84,6 +85,24 @@ KINDS: Final[Mapping[str, MailKind]] = {
         Contents.reported,
         is_bulk=True,
     ),
+    NOTE: MailKind(
+        "note",
+        private_notes.SUBJECT,
+        MODERATOR,
+        Contents.note,
+        is_bulk=True,
+    ),
+    NOTES: MailKind(
+        "notes",
+        private_notes.SEVERAL,
+        MODERATOR,
+        Contents.notes,
+        is_bulk=True,
+    ),
+    NOTE_ANSWER: MailKind(
+        "note_answer", _("An answer to your private note"), ASKED, Contents.note_answer
+    ),
+    NOTE_REFUSED: MailKind("note", _("Your mail had no effect"), ASKED, Contents.note_refused),
     "confirm": MailKind(
         "confirm", _("Do you want a mail when someone replies to you?"), AUTHOR, Contents.confirm
     ),

@@ -31,6 +31,12 @@ CONTEXTS: Final[Mapping[str, frozenset[str]]] = {
         "follow": _ASKED,
         "followed": {"comments", "page", "stop"},
         "invitation": {"actor", "link", "until"},
+        "note": {
+            *("author", "title", "quote_of", "message", "email", "page", "look"),
+            *("refused", "may_answer", "account"),
+        },
+        "note_answer": {"answer", "page"},
+        "notes": {"look"},
         "own": {"erase", "export", "link_days"},
         "published": _QUOTED | {"stop"},
         "received": _QUOTED | {"actions", "answer", "look", "refused", "stop"},

@@ -96,3 +96,9 @@ BAN: Final = Columns(
     BanTable.actor,
     BanTable.expires_at,
 )
+
+# Columns of private notes that are exported as they are.
+NOTE_COLUMNS: Final = (
+    *("url", "author", "message", "state", "title", "email", "quote", "language", "actor"),
+    "answer",
+)

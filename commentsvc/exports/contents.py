@@ -41,6 +41,7 @@ from commentsvc.db.schema.moderation import (
     TrainingTokenTable,
     TrainingTotalTable,
 )
+from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import (
     FollowerTable,
     FollowWishTable,
@@ -48,7 +49,7 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.db.schema.readers import ReaderTable
-from commentsvc.exports.columns import BAN, HISTORY, REACTION, REPORT, VOTE
+from commentsvc.exports.columns import BAN, HISTORY, NOTE_COLUMNS, REACTION, REPORT, VOTE
 from commentsvc.exports.records import (
     FORMAT,
     VERSION,
@@ -60,6 +61,7 @@ from commentsvc.exports.records import (
     HistoryRecord,
     IdentityRecord,
     ImageRecord,
+    NoteRecord,
     ReaderRecord,
     Record,
     SubscriberRecord,
@@ -276,6 +278,7 @@ def records(snapshot: Snapshot, selection: Selection) -> Iterator[Record]:
         ("subscribers", _subscribers),
         ("followers", _followers),
         ("readers", _readers),
+        ("notes", _notes),
         ("training_totals", _training_totals),
         ("training_tokens", _training_tokens),
         ("views", _views),
@@ -543,6 +546,24 @@ def _readers(snapshot: Snapshot, selection: Selection) -> Iterator[ReaderRecord]
     )
     for row in snapshot.each(_of_site(selection, signed_in)):
         yield ReaderRecord(*row)
+
+
+def _notes(snapshot: Snapshot, selection: Selection) -> Iterator[NoteRecord]:
+    if selection.anonymous:
+        return
+    plain = [getattr(NoteTable, name) for name in NOTE_COLUMNS]
+    moments = (NoteTable.may_thank, NoteTable.created_at, NoteTable.decided_at)
+    written = NoteTable.select(SiteTable.name, *moments, *plain).join(SiteTable)
+    written = written.where(NoteTable.author != "")  # of others, only thanks are left
+    rows = snapshot.each(_of_site(selection, written.order_by(NoteTable.id)))
+    for site, may_thank, created, decided, *row in rows:
+        yield NoteRecord(
+            site=site,
+            created=rfc3339_ms(created),
+            decided=_moment(decided or None),
+            may_thank=bool(may_thank),
+            **dict(zip(NOTE_COLUMNS, row, strict=True)),
+        )
 
 
 def _training_totals(snapshot: Snapshot, selection: Selection) -> Iterator[TrainingTotalRecord]:

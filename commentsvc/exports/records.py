@@ -244,6 +244,29 @@ class ReaderRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="reade
     email: str = ""
 
 
+class NoteRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="note"):
+    """A private note about a page, which is never public, and the `answer` that was mailed.
+
+    `quote` are the words of the page that it is about; `may_thank` says whether its author may be
+    thanked by name. `decided` is when `actor` last dealt with it.
+    """
+
+    site: str
+    url: str
+    author: str
+    message: str
+    created: Moment
+    state: Literal["new", "done", "spam"] = "new"
+    title: str = ""
+    email: str = ""
+    quote: str = ""
+    language: str = ""
+    may_thank: bool = False
+    decided: Moment | None = None
+    actor: str = ""
+    answer: str = ""
+
+
 class TrainingTotalRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="training_total"):
     """How many comments of each kind the spam filter has learned from."""
 
@@ -268,6 +291,7 @@ class EndRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="end"):
     subscribers: Number = 0
     followers: Number = 0
     readers: Number = 0
+    notes: Number = 0
     training_totals: Number = 0
     training_tokens: Number = 0
     views: Number = 0
@@ -282,6 +306,7 @@ Record = (
     | SubscriberRecord
     | FollowerRecord
     | ReaderRecord
+    | NoteRecord
     | TrainingTotalRecord
     | TrainingTokenRecord
     | ViewsRecord

@@ -2,9 +2,11 @@
 
 A moderator's answer decides on the comment of the mail, or is published as an answer: see
 `commands`. Words that may not be the moderator's own are held: they wait on the moderation pages
-like a comment, and a mail says so. A reader's answer becomes a reply to the comment that the mail
-was about, and passes the same checks as every comment. Each mail of ours can be answered once; the
-result is mailed to the address that our mail went to, wherever the answer came from.
+like a comment, and a mail says so. An answer to a private note is mailed to its reader and never
+published; nothing is mailed if it may have words of others. A reader's answer becomes a reply to
+the comment that the mail was about, and passes the same checks as every comment. Each mail of ours
+can be answered once; the result is mailed to the address that our mail went to, wherever the answer
+came from.
 """
 
 import hashlib
@@ -13,7 +15,7 @@ from typing import Final
 
 from commentsvc import outbox
 from commentsvc.auth import signed_links
-from commentsvc.auth.reply_addresses import MODERATE, ReplyAddresses, digest_of
+from commentsvc.auth.reply_addresses import ANSWER_NOTE, MODERATE, REPLY, ReplyAddresses, digest_of
 from commentsvc.auth.signed_links import LinkExpired
 from commentsvc.comments import queries
 from commentsvc.comments.submission import Submission, SubmissionError, avatar, message_from_text
@@ -27,8 +29,8 @@ from commentsvc.errors import CommentsError, NotPermitted
 from commentsvc.inbox import inbox
 from commentsvc.inbox.commands import Meaning, Wish, meaning, wants_removal
 from commentsvc.inbox.message import MailParser, Unwanted
-from commentsvc.model import APPROVED, PENDING
-from commentsvc.moderation import authorized, changes, profiles
+from commentsvc.model import APPROVED, DONE, PENDING, SPAM
+from commentsvc.moderation import authorized, changes, private_notes, profiles
 from commentsvc.outbox import MailAddress
 from commentsvc.readers import subscriptions
 from commentsvc.settings.types import HIDDEN
@@ -91,6 +93,8 @@ class MailReceiver:
                 raise CommentsError("the mail that it answers is too old")
             if mail.purpose == MODERATE:
                 await self._database.write(self._moderate, mail_id, mail, now)
+            elif mail.purpose == ANSWER_NOTE:
+                await self._database.write(self._answer_note, mail_id, mail, now)
             else:
                 await self._reply(mail_id, mail, now)
         except (NotActedOn, NotPermitted) as reason:
@@ -134,7 +138,33 @@ class MailReceiver:
                 tx, profile.actor, mail.comment_id, message, now, status=status
             )
             about, kind = answer.comment.id, "held" if is_held else "answered"
-        outbox.mail(tx, kind, MailAddress(address, self._language), now, comment_id=about)
+        outbox.mail(tx, kind, MailAddress(address, self._language), now, about=about)
+        inbox.finish(tx, mail_id, now)
+
+    def _answer_note(self, tx: Transaction, mail_id: int, mail: ReceivedMail, now: int) -> None:
+        """Mail a moderator's answer to the reader of a private note, or only note that it is done.
+
+        Raise NotActedOn, LinkExpired, CommentsError, SubmissionError.
+        """
+        address = self._moderator(mail)
+        note = private_notes.find(tx, mail.comment_id)
+        if note is None or note.site not in self._sites:
+            raise NotActedOn("the private note was deleted")
+        profile = profiles.of_address(tx, address)
+        if profile and not profile.decides_by_mail(note.site):
+            raise NotPermitted(f"{profile.name} may not answer notes of {note.site} by mail")
+        if mail.doubt:
+            raise CommentsError("the words of the mail are not certain")
+        self._use(tx, mail, now)
+        wants = meaning(mail.words)
+        if wants.status:
+            state = SPAM if wants.status == SPAM else DONE
+            private_notes.move(tx, note, state, address, now)
+        elif wants.text == Wish.HOLD:
+            raise CommentsError("it is not certain what the mail wants")
+        else:
+            text = message_from_text(self._parser.without_addresses(mail.words), self._bounds)
+            private_notes.answer(tx, note, text, address, now)
         inbox.finish(tx, mail_id, now)
 
     async def _reply(self, mail_id: int, mail: ReceivedMail, now: int) -> None:
@@ -180,9 +210,7 @@ class MailReceiver:
 
         def conclude(tx: Transaction) -> None:
             self._use(tx, mail, now)
-            outbox.mail(
-                tx, "replied", MailAddress(email, language), now, comment_id=stored.comment.id
-            )
+            outbox.mail(tx, "replied", MailAddress(email, language), now, about=stored.comment.id)
             inbox.finish(tx, mail_id, now)
 
         await self._database.write(conclude)
@@ -190,8 +218,8 @@ class MailReceiver:
     def _refuse(self, tx: Transaction, mail_id: int, mail: ReceivedMail, now: int) -> None:
         """Mail the sender of an answer that it could not be acted on."""
         recipient, language = "", self._language
-        entry = queries.find(tx, mail.comment_id)
-        if mail.purpose == MODERATE:
+        entry = None if mail.purpose == ANSWER_NOTE else queries.find(tx, mail.comment_id)
+        if mail.purpose != REPLY:
             recipient = next(
                 (each for each in self._moderators if mail.recipient == digest_of(each)), ""
             )
@@ -202,8 +230,11 @@ class MailReceiver:
             language = subscriptions.language_of(tx, entry.comment.id, "reply")
         if entry and recipient:
             outbox.mail(
-                tx, "refused", MailAddress(recipient, language), now, comment_id=entry.comment.id
+                tx, "refused", MailAddress(recipient, language), now, about=entry.comment.id
             )
+        if mail.purpose == ANSWER_NOTE and recipient and private_notes.find(tx, mail.comment_id):
+            to = MailAddress(recipient, language)
+            outbox.mail(tx, outbox.NOTE_REFUSED, to, now, about=mail.comment_id)
         inbox.finish(tx, mail_id, now)
 
     def _moderator(self, mail: ReceivedMail) -> str:

@@ -15,10 +15,12 @@ from commentsvc.comments import images, queries
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.notes import PrivateNote
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable
 from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.model import Entry
+from commentsvc.moderation import private_notes
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import rfc3339
 
@@ -112,6 +114,20 @@ class ReaderName(msgspec.Struct, frozen=True, gc=False):
     name: str
 
 
+class ExportedNote(msgspec.Struct, frozen=True, gc=False):
+    """A private note, and the `answer` that was mailed, "" for none."""
+
+    id: int
+    site: str
+    url: str
+    author: str
+    quote: str
+    message: str
+    may_thank: bool
+    created: str
+    answer: str
+
+
 class Export(msgspec.Struct, frozen=True):
     """Everything that is stored about an address."""
 
@@ -121,6 +137,7 @@ class Export(msgspec.Struct, frozen=True):
     wishes: list[Consent]
     follows: list[Follow]
     sign_ins: list[ReaderName]
+    notes: list[ExportedNote]
 
 
 def ids(snapshot: Snapshot, email: str) -> list[int]:
@@ -130,7 +147,7 @@ def ids(snapshot: Snapshot, email: str) -> list[int]:
 
 def is_known(snapshot: Snapshot, email: str) -> bool:
     """Return whether anything is stored about that address."""
-    others = (_consents, _follows, _names)
+    others = (_consents, _follows, _names, private_notes.own)
     return bool(ids(snapshot, email)) or any(snapshot.first(query(email)) for query in others)
 
 
@@ -147,6 +164,21 @@ def export(snapshot: Snapshot, email: str, now: int) -> Export:
         [Consent(*row) for row in snapshot.query(_consents(email))],
         [Follow(*row) for row in snapshot.query(_follows(email))],
         [ReaderName(*row) for row in snapshot.query(_names(email))],
+        [_noted(note) for note in private_notes.of_address(snapshot, email)],
+    )
+
+
+def _noted(note: PrivateNote) -> ExportedNote:
+    return ExportedNote(
+        note.id,
+        note.site,
+        note.url,
+        note.author,
+        note.quote,
+        note.message,
+        note.may_thank,
+        rfc3339(note.created_at),
+        note.answer,
     )
 
 

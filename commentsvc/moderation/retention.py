@@ -12,6 +12,7 @@ stay, since they are moderators' decisions. SQLite overwrites deleted data when 
 
 How long the rest is kept: the settings `privacy.keep_network_days`, `spam.keep_spam_days` and
 `moderation.session_days`; `runtime.maintenance` (deleted comments), `outbox` (messages),
+`private_notes`,
 `inbox.inbox` (mails), `readers.accounts` (readers' sessions and links), `auth.sessions`.
 """
 
@@ -31,6 +32,7 @@ from commentsvc.db.schema.comments import (
     VoteTable,
 )
 from commentsvc.db.schema.moderation import ChangeTable, RemovedSpamTable
+from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import (
     FollowWishTable,
     OutboxTable,
@@ -38,7 +40,7 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.model import APPROVED, DELETED, SPAM
-from commentsvc.moderation import changes, personal_data
+from commentsvc.moderation import changes, personal_data, private_notes
 from commentsvc.readers import accounts, follows, former_ids
 from commentsvc.spam import training
 from commentsvc.util.origin import address_key, is_spelling
@@ -77,7 +79,8 @@ COMMENTS: Final = StoredNetworks(CommentTable.id)
 VOTES: Final = StoredNetworks(VoteTable.comment, VoteTable.voter)
 REACTIONS: Final = StoredNetworks(ReactionTable.thread, ReactionTable.emoji, ReactionTable.reader)
 IMAGES: Final = StoredNetworks(ImageTable.id)
-NETWORKS: Final = (COMMENTS, VOTES, REACTIONS, IMAGES)
+NOTES: Final = StoredNetworks(NoteTable.id)
+NETWORKS: Final = (COMMENTS, VOTES, REACTIONS, IMAGES, NOTES)
 
 
 def _decided(since: Param | int) -> Select:
@@ -187,12 +190,13 @@ def removed(snapshot: Snapshot, since: int) -> int:
 
 
 def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
-    """Empty and delete all comments with that address at the time `now` (Unix milliseconds).
+    """Empty and delete all comments, and private notes, with that address at `now` (Unix ms).
 
     Return their ids. This cannot be undone. `who` is a name as in `changes`.
     """
     ids = tuple(personal_data.ids(tx, email))
     changes.change(tx, ids, DELETED, who, now)
+    ids += private_notes.forget(tx, email, who, now)
     for comment_id in ids:
         for table in (ChangeTable, SubscriptionTable, FollowWishTable, OutboxTable):
             tx.change(table.delete().where(table.comment == comment_id))

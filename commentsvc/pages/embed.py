@@ -48,6 +48,7 @@ from commentsvc.comments.submission import (
     Title,
     Url,
     from_form,
+    note_from_form,
 )
 from commentsvc.comments.tree import build_tree
 from commentsvc.context import ServiceContext
@@ -77,6 +78,7 @@ from commentsvc.util.i18n import (
     requested_language,
     translate,
 )
+from commentsvc.util.i18n import gettext as _
 from commentsvc.util.templates import Templates
 from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 
@@ -96,6 +98,7 @@ KNOWN = (
 )
 
 NO_WORD = "without-scripts"  # in place of the widget's, which takes the token of no other word
+NO_PICTURE: Final = _("A private note can have no picture. Please remove it.")
 WRONG_BASE = "This must be the public address of the service: see server.public_url."
 HTML = ("Content-Type", HTML_UTF8)
 POLICY = (
@@ -206,6 +209,13 @@ class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ""
     session: Annotated[
         str, Meta(description="The token of a reader who signed in without scripts.")
+    ] = ""
+    private: Annotated[
+        Literal["", "yes"],
+        Meta(description="`yes` sends a private note, which is never shown: see POST /api/notes."),
+    ] = ""
+    thank: Annotated[
+        Literal["", "yes"], Meta(description="Whether the author of a note may be thanked by name.")
     ] = ""
     subject: Honeypot = ""
     form_token: FormToken = ""
@@ -402,6 +412,8 @@ class Embed:
             values.update((name, texts[0]) for name, texts in form.items())
             network = self._submissions.admit(request)
             locate = self._sites.locator(SUBMIT.read(request).site)
+            if any(form.get("private", ())):
+                return await self._send_note(request, network, values, bool(picture))
             session = values.get("session", "")
             if picture:
                 site = locate(values.get("url", "")).site
@@ -420,6 +432,30 @@ class Embed:
             return self._refused(request, values, error)
         language = find_language(requested_language(request.query))
         return self._thanked(accepted, submission.page, language)
+
+    async def _send_note(
+        self, request: Request, network: bytes, values: dict[str, str], pictured: bool
+    ) -> Response:
+        """Store a private note: it never becomes a comment, whatever is wrong with it.
+
+        Raise HttpError and as HttpSubmissions.
+        """
+        if pictured:  # stored pictures can be seen by whoever knows their address
+            raise HttpError(400, "invalid", NO_PICTURE, {"image": NO_PICTURE})
+        locate = self._sites.locator(SUBMIT.read(request).site)
+        beside, session = ("image", "alt", "session"), values.get("session", "")
+        fields = {name: text for name, text in values.items() if name not in beside}
+        note = note_from_form(fields, self._submissions.rules(request, locate, session))
+        await self._submissions.submit_note(request, network, note, session)
+        language = find_language(requested_language(request.query))
+        site, url = note.submission.page
+        return answer_page(
+            language,
+            language.note["sent"],
+            self._sites.blogs(site),
+            202,
+            back=self._sites.address(site, url),
+        )
 
     def _thanked(self, accepted: Accepted, page: tuple[str, str], language: Language) -> Response:
         comment = accepted.comment
@@ -451,6 +487,8 @@ class Embed:
             options: SiteOptions | None = self._sites.options[page.site]
             sign_in = self._sign_in(page, language, is_page=True)
             action = "thread" + _query(name, language)
+            if values.get("private") and not self._sites.options[page.site].notes:
+                action = ""  # sent again by a form without that box, it would be public
             if error.status == 401:
                 values.pop("session", None)
         except (UrlError, HttpError):

@@ -14,7 +14,8 @@ from typing import Final
 from commentsvc.comments import images, popular, search
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
-from commentsvc.moderation import retention
+from commentsvc.model import DONE, SPAM
+from commentsvc.moderation import private_notes, retention
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import DAY_MS
@@ -67,7 +68,7 @@ async def _forget(database: Database, before: int) -> None:
 
 
 async def _remove(database: Database, spam_days: int, now_ms: int) -> bool:
-    """Delete a batch of unused images, those of deleted comments, and spam of so many days ago.
+    """Delete a batch of unused images, those of deleted comments, old notes, and old spam.
 
     Return whether there may be more spam. With 0 days all spam stays.
     """
@@ -78,6 +79,9 @@ async def _remove(database: Database, spam_days: int, now_ms: int) -> bool:
     if await database.read(retention.has_deleted_images, deleted):
         await database.write(retention.drop_deleted_images, deleted, PIECE)
     before = _ago(spam_days, now_ms)
+    for state, moment in ((DONE, now_ms - private_notes.KEPT), (SPAM, before if spam_days else 0)):
+        if await database.read(private_notes.is_due, state, moment):
+            await database.write(private_notes.delete_old, state, moment, PIECE)
     if not spam_days or not await database.read(retention.old_spam, before, 1):
         return False
     return await database.write(retention.drop_spam, before, PIECE, now_ms) == PIECE

@@ -133,6 +133,7 @@ class Site(Struct, frozen=True, kw_only=True):
     social_sitemap: Annotated[str, URL] = ""
     moved_pages: Annotated[bool, SWITCH] = True
     translations: Annotated[bool, SWITCH] = False
+    private_notes: Annotated[bool, SWITCH] = False
     token: Annotated[str, TOKEN] = ""
     name_field: Annotated[AskedField, words("hidden", "optional", "required")] = "required"
     email_field: Annotated[AskedField, words("hidden", "optional", "required")] = "optional"

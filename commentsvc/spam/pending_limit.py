@@ -76,11 +76,16 @@ class PendingLimit:
 
         Without a network it counts only for the site. `now_ms` is monotonic.
         """
-        if network is not None and (wait := self._networks.take(network, now_ms)):
-            return Refusal(NETWORK_FULL, wait)
+        if network is not None and (refusal := self.take_of_network(network, now_ms)):
+            return refusal
         if self._most and self._is_full(site, now_ms):
             return Refusal(SITE_FULL, SITE_RETRY)
         return None
+
+    def take_of_network(self, network: bytes, now_ms: int) -> Refusal | None:
+        """Count a comment or private note of `network`, which waits; do as `take`."""
+        wait = self._networks.take(network, now_ms)
+        return Refusal(NETWORK_FULL, wait) if wait else None
 
     def _is_full(self, site: str, now_ms: int) -> bool:
         """Return whether the site's queue is full; if not, count one more comment."""

@@ -14,12 +14,14 @@ from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import create, rendering
 from commentsvc.comments.create import NewComment
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.submission import Submission, SubmissionError
+from commentsvc.comments.submission import NoteSubmission, Submission, SubmissionError
 from commentsvc.context import ServiceContext
 from commentsvc.errors import SubmissionRefused, TooManyPending
 from commentsvc.markup import image_names, people
 from commentsvc.markup.markdown import NOBODY
-from commentsvc.model import APPROVED, PENDING, SPAM, Comment
+from commentsvc.model import APPROVED, NEW, PENDING, SPAM, Comment
+from commentsvc.moderation import private_notes
+from commentsvc.moderation.private_notes import NewNote
 from commentsvc.readers import subscriptions
 from commentsvc.spam import opinion, score
 from commentsvc.spam.bans import Bans
@@ -126,6 +128,37 @@ class SubmissionService:
         expires_at = prepared.new.token_expires_at
         return Accepted(added.comment, prepared.token if valid else None, expires_at)
 
+    async def submit_note(self, note: NoteSubmission, network: bytes) -> None:
+        """Judge and store a private note; it is judged here alone, and no other service sees it.
+
+        Raise CommentsError or DatabaseError; then nothing is stored.
+        """
+        submission = note.submission
+        words = f"{note.quote}\n\n{submission.message}" if note.quote else submission.message
+        judged = msgspec.structs.replace(submission, message=words)
+        html = await self._renderer.render(words)
+        is_spam = self._judge(judged, network, html).decision == "spam"
+        refusal = self._pending_limit.take_of_network(network, self._clock.monotonic_ms())
+        if refusal:
+            raise TooManyPending(refusal.text, refusal.retry_after)
+        now_ms = self._clock.now_ms()
+        site, url = submission.page
+        new = NewNote(
+            site=site,
+            url=url,
+            title=submission.title,
+            author=submission.author,
+            email=submission.email,
+            quote=note.quote,
+            message=submission.message,
+            language=submission.language or self._sites.options[site].language,
+            may_thank=note.may_thank,
+            state=SPAM if is_spam else NEW,
+            key=submission.key,
+            network=self._hashes.hash(network, now_ms),
+        )
+        await self._database.write(private_notes.add, new, now_ms)
+
     async def render(self, message: str, page: tuple[str, str]) -> str:
         """Return the HTML of `message` on `page`."""
         site = self._sites.options[page[0]]
@@ -147,10 +180,7 @@ class SubmissionService:
         if "image:" in submission.message:
             self._check_images(submission.message)
         now_ms, monotonic_ms = self._clock.now_ms(), self._clock.monotonic_ms()
-        policy = self._spam_policy.check(submission, html, network, now_ms)
-        verdict = self._spam_checker.check(submission, html, network, policy, now_ms, monotonic_ms)
-        if verdict.decision == "reject":
-            raise SubmissionRefused(*REFUSED[verdict])
+        verdict = self._judge(submission, network, html)
         if verdict.decision == "hold":
             # The limit of a network protects moderators; the classifier takes comments as fast as
             # they come. That of a site holds for it too: the classifier may be down.
@@ -165,6 +195,15 @@ class SubmissionService:
         network_hash = self._hashes.hash(network, now_ms)
         new = self._new(submission, html, verdict, network_hash, (token_hash, now_ms + self._edit))
         return PreparedComment(new, now_ms, token)
+
+    def _judge(self, submission: Submission, network: bytes, html: str) -> Verdict:
+        """Return the verdict on a submission. Raise SubmissionRefused."""
+        now_ms, monotonic_ms = self._clock.now_ms(), self._clock.monotonic_ms()
+        policy = self._spam_policy.check(submission, html, network, now_ms)
+        verdict = self._spam_checker.check(submission, html, network, policy, now_ms, monotonic_ms)
+        if verdict.decision == "reject":
+            raise SubmissionRefused(*REFUSED[verdict])
+        return verdict
 
     def _asks_too_much(self, submission: Submission, network: bytes, monotonic_ms: int) -> bool:
         """Return whether a network has had too many addresses asked whether they want mails.

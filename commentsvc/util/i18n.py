@@ -96,6 +96,11 @@ class Language:
         return msgspec.json.decode(self.part("tools"), type=dict[str, str])
 
     @cached_property
+    def note(self) -> Mapping[str, str]:
+        """The texts about private notes, by their keys."""
+        return msgspec.json.decode(self.part("note"), type=dict[str, str])
+
+    @cached_property
     def images(self) -> Mapping[str, str]:
         """The texts about pictures in comments, by their keys."""
         return msgspec.json.decode(self.part("images"), type=dict[str, str])

@@ -47,6 +47,7 @@ WHOLE: Final = replace(
             math=True,
             images=True,
             webmentions=True,
+            private_notes=True,
             sign_in=("mail", "blog"),
             sso_url=f"{BLOG}/login",
             sso_secret="0123456789abcdef0123456789abcdef",
@@ -151,6 +152,16 @@ class Visit:
     def with_passkey(self) -> Response:
         test_passkeys.add(self.seat, SoftAuthenticator())
         return self.seat.get("passkeys")
+
+    def noted(self) -> Response:
+        """Return the page with two private notes that wait, after one was answered."""
+        note = {"url": PAGE, "title": TITLE, "author": "Rosa", "email": "rosa@home.example"}
+        said = ("Two *typos*.\n\nשלום <b>", "Fixed?", "long" * 60)
+        for words in said:
+            sent = note | {"message": words, "quote": f"teh {words}", "thank": True}
+            self.service.post("/api/notes", sent)
+        self.seat.send("notes", do="answer", id="1", message="Thank you!\n\nשלום")
+        return self.seat.get("notes?done=answer")
 
     def moved(self) -> Response:
         """Return the page with one page that has moved, one that is gone, and two answers."""
@@ -316,6 +327,14 @@ MODERATION: Final[dict[str, list[State]]] = {
     ],
     "POST /moderation/edit": [lambda v: v.seat.send("edit", id="1", message="")],
     "GET /moderation/threads": [lambda v: v.seat.get("threads")],
+    "GET /moderation/notes": [
+        lambda v: v.seat.get("notes"),
+        lambda v: v.noted(),
+        lambda v: v.seat.get("notes?state=done"),
+    ],
+    "POST /moderation/notes": [
+        lambda v: v.seat.send("notes", do="answer", id="1", message="x" * 9_000)
+    ],
     "GET /moderation/moved": [lambda v: v.seat.get("moved"), lambda v: v.moved()],
     "POST /moderation/moved": [lambda v: v.seat.send("moved", do="follow")],
     "GET /moderation/thread": [lambda v: v.seat.get("thread?id=1")],

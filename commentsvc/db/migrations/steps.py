@@ -189,3 +189,35 @@ LANGUAGES: Final = (
     "CREATE INDEX IF NOT EXISTS thread_to_ask ON thread (site_id, ask_at)"
     " WHERE count > 0 AND alias_id IS NULL",
 )
+
+PRIVATE_NOTES: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS note (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        url TEXT NOT NULL,
+        title TEXT NOT NULL,
+        author TEXT NOT NULL,
+        email TEXT NOT NULL,
+        email_key TEXT NOT NULL,
+        quote TEXT NOT NULL,
+        message TEXT NOT NULL,
+        language TEXT NOT NULL,
+        may_thank INTEGER NOT NULL,
+        state TEXT NOT NULL CHECK (state = 'new' OR state = 'done' OR state = 'spam'),
+        key BLOB NOT NULL,
+        network BLOB,
+        created_at INTEGER NOT NULL,
+        decided_at INTEGER NOT NULL DEFAULT 0,
+        actor TEXT NOT NULL DEFAULT '',
+        answer TEXT NOT NULL DEFAULT '',
+        thanks INTEGER NOT NULL DEFAULT 0
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX IF NOT EXISTS note_key ON note (key)",
+    "CREATE INDEX IF NOT EXISTS note_by_state ON note (state, site_id, id)",
+    "CREATE INDEX IF NOT EXISTS note_by_email ON note (email_key) WHERE email_key <> ''",
+    "CREATE INDEX IF NOT EXISTS note_by_network ON note (created_at) WHERE network IS NOT NULL",
+    "ALTER TABLE outbox ADD COLUMN note_id INTEGER REFERENCES note (id) ON DELETE CASCADE",
+    "CREATE INDEX IF NOT EXISTS outbox_by_note ON outbox (note_id) WHERE note_id IS NOT NULL",
+)

@@ -18,6 +18,7 @@ from commentsvc.db.schema.comments import (
     add_index,
     one_of,
 )
+from commentsvc.db.schema.notes import NoteTable
 
 WEBMENTIONS: Final = "webmentions"  # the channel of those that are sent
 MAIL: Final = "mail"  # the channel of all mails; each webhook is a channel of its own
@@ -58,8 +59,9 @@ class TargetTable(Table):
 class OutboxTable(Table):
     """A message about something to a recipient through a `channel`, and its state.
 
-    `recipient` is empty if the comment's row has the address, `language` if another row has the
-    tag. `last_comment_id` is the last comment of a digest. No attempt is made after `expires_at`.
+    It is about a `comment`, a `note`, or neither. `recipient` is empty if the comment's row has the
+    address, `language` if another row has the tag. `last_comment_id` is the last comment of a
+    digest. No attempt is made after `expires_at`.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -75,6 +77,7 @@ class OutboxTable(Table):
     attempts = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     error = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    note = peewee.ForeignKeyField(NoteTable, null=True, on_delete="CASCADE", index=False)
 
     class Meta:
         indexes = ((("comment_id",), False),)
@@ -83,6 +86,7 @@ class OutboxTable(Table):
 _queued, _done = "state = 'queued'", "state IN ('sent', 'failed')"
 add_index(OutboxTable, "outbox_by_due", "state", "channel", "due_at", "created_at", where=_queued)
 add_index(OutboxTable, "outbox_open", "channel", "recipient", unique=True, where="state = 'open'")
+add_index(OutboxTable, "outbox_by_note", "note", where="note_id IS NOT NULL")
 add_index(OutboxTable, "outbox_done", "state", "due_at", "channel", where=_done)
 
 
@@ -201,3 +205,4 @@ class OutboxRow(msgspec.Struct, frozen=True, gc=False):
     attempts: int
     error: str
     language: str = ""
+    note_id: int | None = None

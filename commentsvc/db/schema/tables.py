@@ -8,6 +8,7 @@ from commentsvc.db.schema import (
     inbox,
     mentions,
     moderation,
+    notes,
     outbox,
     readers,
     search,
@@ -15,6 +16,6 @@ from commentsvc.db.schema import (
 
 TABLES: Final = tuple(
     table
-    for part in (comments, moderation, search, outbox, inbox, imports, mentions, readers)
+    for part in (comments, moderation, search, notes, outbox, inbox, imports, mentions, readers)
     for table in part.TABLES
 )

@@ -31,6 +31,7 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.db.schema.imports import ImportedRecordTable, ImportedThreadTable
 from commentsvc.db.schema.moderation import BanTable
+from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderSessionTable, ReaderTable
 from commentsvc.model import AGING, views_tag
@@ -40,6 +41,7 @@ BAN: Final = "ban"
 SUBSCRIBER: Final = "subscriber"
 FOLLOWER: Final = "follower"
 READER: Final = "reader"
+NOTE: Final = "note"
 ALIAS: Final = "alias"
 REACTION: Final = "reaction"
 TITLE: Final = "title"
@@ -130,6 +132,11 @@ def _reader(row_id: Param, _name: Param, _number: Param) -> Select:
 
 
 @prepared
+def _private_note(row_id: Param, _name: Param, _number: Param) -> Select:
+    return NoteTable.delete().where(NoteTable.id == row_id)
+
+
+@prepared
 def _alias(row_id: Param, _name: Param, number: Param) -> Select:
     used = CommentTable.select(CommentTable.id).where(CommentTable.thread == row_id)
     return ThreadTable.delete().where(
@@ -161,6 +168,7 @@ _TAKE_BACK: Final = {
     TITLE: _title,
     STATE: _state,
     READER: _reader,
+    NOTE: _private_note,
     BAN: _ban,
     ALIAS: _alias,
     VIEWS: _views,

@@ -34,6 +34,7 @@ from commentsvc.db.schema.moderation import (
     TrainingTokenTable,
     TrainingTotalTable,
 )
+from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import (
     ASKED,
     FollowerTable,
@@ -42,11 +43,12 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.exports import records as exported
-from commentsvc.exports.columns import BAN, HISTORY, REACTION, REPORT, VOTE
+from commentsvc.exports.columns import BAN, HISTORY, NOTE_COLUMNS, REACTION, REPORT, VOTE
 from commentsvc.exports.records import (
     BanRecord,
     CommentRecord,
     FollowerRecord,
+    NoteRecord,
     ReaderRecord,
     SubscriberRecord,
     ThreadRecord,
@@ -59,10 +61,12 @@ from commentsvc.imports import dates
 from commentsvc.imports.store import imported_records
 from commentsvc.markup import image_names
 from commentsvc.model import AGING, site_tag, thread_tag, views_tag
+from commentsvc.moderation.private_notes import KEY_BYTES
 from commentsvc.readers import accounts, follows
 from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util import timestamps
+from commentsvc.util.digest import digest
 from commentsvc.util.origin import address_key
 
 _decode = msgspec.json.Decoder(exported.Record).decode
@@ -233,9 +237,9 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
         case FollowerRecord():
             _add_follower(tx, record, site or record.site, import_id)
         case ReaderRecord():
-            record = replace(record, site=site or record.site)
-            if tx.first(SiteTable.select(SiteTable.id).where(SiteTable.name == record.site)):
-                _put_reader(tx, record, import_id)
+            _take_reader(tx, replace(record, site=site or record.site), import_id)
+        case NoteRecord():
+            _add_note(tx, record, site or record.site, import_id)
         case BanRecord():
             _add_ban(tx, record, import_id)
         case ViewsRecord():
@@ -245,6 +249,23 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
             tx.change(total.on_conflict(action="NOTHING", conflict_target=[TrainingTotalTable.id]))
         case TrainingTokenRecord() if keeps_ids:
             tx.change(_learn_token, record.hash, record.spam, record.good)
+
+
+def _add_note(tx: Transaction, record: NoteRecord, site: str, import_id: int) -> None:
+    """Add a private note, unless it is there. Nobody is mailed about it."""
+    row = {name: getattr(record, name) for name in NOTE_COLUMNS} | {
+        "email_key": address_key(record.email),
+        "may_thank": int(record.may_thank),
+        "created_at": dates.moment(record.created),
+        "decided_at": _moment(record.decided) or 0,
+        "key": digest(msgspec.json.encode((site, record)), b"imported note", KEY_BYTES),
+    }
+    for (site_id,) in tx.query(SiteTable.select(SiteTable.id).where(SiteTable.name == site)):
+        same = [getattr(NoteTable, name) == row[name] for name in ("created_at", "url", "message")]
+        if not tx.first(NoteTable.select(NoteTable.id).where(NoteTable.site == site_id, *same)):
+            added = NoteTable.insert(row | {"site": site_id}).returning(NoteTable.id)
+            [(note_id,)] = tx.query(added)
+            imported_records.note(tx, import_id, imported_records.NOTE, note_id)
 
 
 def _add_ban(tx: Transaction, record: BanRecord, import_id: int) -> None:
@@ -304,6 +325,12 @@ def _add_follower(tx: Transaction, record: FollowerRecord, site: str, import_id:
     )
     [(follower_id,)] = tx.query(follower.returning(FollowerTable.id))
     imported_records.note(tx, import_id, imported_records.FOLLOWER, follower_id, record.consent)
+
+
+def _take_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> None:
+    """Store a reader whose site is known."""
+    if tx.first(SiteTable.select(SiteTable.id).where(SiteTable.name == record.site)):
+        _put_reader(tx, record, import_id)
 
 
 def _put_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> int | None:

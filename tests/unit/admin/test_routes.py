@@ -50,6 +50,8 @@ ROUTES = {
     "POST /moderation/pin": "decide",
     "POST /moderation/edit": "decide",
     "POST /moderation/thread": "decide",
+    "GET /moderation/notes": "decide",
+    "POST /moderation/notes": "decide",
     "GET /moderation/moved": "read",
     "POST /moderation/moved": "decide",
     "GET /moderation/accounts": "administer",

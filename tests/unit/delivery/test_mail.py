@@ -234,6 +234,11 @@ STRANGERS = {
     "confirm": "the address of a page with an approved comment, bounded",
     "follow": "test_no_line_of_a_stranger_is_mailed_to_who_shall_follow",
     "sign-in": "test_no_line_of_a_stranger_is_mailed_to_who_shall_sign_in",
+    **dict.fromkeys(
+        ("note", "note-refused", "note-answer"),
+        "moderation/test_private_notes: test_a_note_cannot_disturb_the_page_or_the_mail",
+    ),
+    "notes": "none",
     "own": "none",
     "invitation": "none: an owner's name, and the site's of the settings",
     **dict.fromkeys(("confirm-address", *account_mails.CHANGES), "none"),

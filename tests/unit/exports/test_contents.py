@@ -20,6 +20,7 @@ from commentsvc.exports.records import (
     FollowerRecord,
     HeaderRecord,
     IdentityRecord,
+    NoteRecord,
     ReaderRecord,
     Record,
     SubscriberRecord,
@@ -31,7 +32,8 @@ from commentsvc.feedback import reactions, views, votes
 from commentsvc.feedback.reactions import Reaction
 from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, SPAM
-from commentsvc.moderation import changes, retention, threads, undo
+from commentsvc.moderation import changes, private_notes, retention, threads, undo
+from commentsvc.moderation.private_notes import NewNote
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.accounts import SignedReader
 from commentsvc.spam import bans
@@ -49,6 +51,7 @@ PERSONAL = (
     "0102",
     "a bad name",
     "id.example",
+    "Nora",
 )
 
 
@@ -103,6 +106,8 @@ def fill(database: Database) -> None:
     database.write_now(views.add, pages)
     database.write_now(threads.add_alias, "blog", "/post/", "/old/")
     database.write_now(threads.set_state, "blog", "/post/", "closed")
+    note = ("blog", "/post/", "A post", "Nora", "nora@blog.example", "teh", "the", "nl", True)
+    database.write_now(private_notes.add, NewNote(*note, "new", "", b"\x03"), NOW)
     for kind, value in (("author", "Ann"), ("word", "casino"), ("domain", "spam.example")):
         database.write_now(bans.add, kind, value, "Mo", NOW, NOW + HOUR)
 
@@ -170,6 +175,9 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
         FollowerRecord(*flo, "stopped", stopped, language="nl"),
         FollowerRecord(*flo, "confirmed", rfc3339_ms(NOW + 1), "/post/", "nl"),
     ]
+    [note] = of(NoteRecord, found)
+    assert (note.site, note.author, note.email) == ("blog", "Nora", "nora@blog.example")
+    assert (note.quote, note.message, note.state, note.may_thank) == ("teh", "the", "new", True)
     tokens = len(second.training.tokens)
     assert found[-1] == EndRecord(
         threads=2,
@@ -178,6 +186,7 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
         subscribers=1,
         followers=2,
         readers=1,
+        notes=1,
         training_totals=1,
         training_tokens=tokens,
         views=2,
@@ -207,7 +216,7 @@ def test_an_anonymous_export_names_nobody(database: Database) -> None:
     text = msgspec.json.encode(found).decode()
     assert not [word for word in PERSONAL if word in text]
     first, second, _ = of(CommentRecord, found)
-    assert not of(FollowerRecord, found)
+    assert not of(FollowerRecord, found) + of(NoteRecord, found)
     assert (first.language, second.follows) == ("", False)
     assert (first.message, first.score, len(first.history)) == ("Hello **you**", 2, 1)
     assert [change.new for change in second.history] == ["approved", "spam"]

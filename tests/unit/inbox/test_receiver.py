@@ -17,7 +17,7 @@ from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.inbox import inbox
 from commentsvc.model import OWNER, Comment
-from commentsvc.moderation import changes, lists, profiles
+from commentsvc.moderation import changes, lists, private_notes, profiles
 from commentsvc.readers import accounts as readers
 from commentsvc.readers import subscriptions
 from commentsvc.settings.schema import (
@@ -37,7 +37,7 @@ MAILING = replace(
     SETTINGS,
     server=ServerSettings(public_url="https://c.example"),
     moderation=ModerationSettings(policy="all"),
-    sites=(replace(SETTINGS.sites[0], sign_in=("mail",)),),
+    sites=(replace(SETTINGS.sites[0], sign_in=("mail",), private_notes=True),),
     mail=MailSettings(
         host="localhost", sender="comments@blog.example", moderators=("mo@blog.example",)
     ),
@@ -512,3 +512,89 @@ def test_all_mails_ask_answering_machines_for_silence(service: Served) -> None:
         assert mail["Auto-Submitted"] == "auto-generated"
         assert mail["X-Auto-Response-Suppress"] == "All"
         assert mail["Precedence"] == ("bulk" if row.kind == "submitted" else None)
+
+
+def noted(service: Served, **fields: object) -> Original:
+    """Return the mail that tells a moderator of a private note."""
+    sent = {"url": "/p/", "author": "Ann", "message": "Psst", "email": "ann@home.example"}
+    assert service.post("/api/notes", sent | fields).status == 202
+    [row] = [row for row in send_all(service) if row.kind == "note"]
+    return composed(service, row)
+
+
+def note_state(service: Served, number: int = 1) -> tuple[str, str]:
+    """Return the state of a private note, and the answer to it."""
+    note = service.database.read_now(private_notes.find, number)
+    assert note
+    return note.state, note.answer
+
+
+def test_an_answer_to_a_private_note_goes_to_its_reader_alone(service: Served) -> None:
+    original = noted(service)
+    raw = plain(original, "Thank you, it is fixed.")
+    receive(service, raw)
+    [row] = send_all(service)
+    assert (row.kind, row.recipient, row.note_id) == ("note-answer", "ann@home.example", 1)
+    mail = composed(service, replace(row, state="queued"))
+    assert "> Thank you, it is fixed." in mail.text
+    assert "Psst" not in mail.text
+    assert mail.reply_to == "None", "who gave the address is not known, so nobody can answer"
+    assert note_state(service) == ("done", "Thank you, it is fixed.")
+    assert service.stored() == [], "nothing of it is published"
+    receive(service, plain(original, "Once more", Message_ID="<2@mail.example>"))
+    [refused] = send_all(service)
+    assert (refused.kind, refused.recipient) == ("note-refused", "mo@blog.example")
+    assert "had no effect" in composed(service, refused).subject
+    assert note_state(service)[1] == "Thank you, it is fixed."
+
+
+@pytest.mark.parametrize(
+    ("words", "state"), [("ok", "done"), ("", "done"), ("Thanks!", "done"), ("spam", "spam")]
+)
+def test_one_word_mails_nothing_to_the_reader(service: Served, words: str, state: str) -> None:
+    receive(service, plain(noted(service), words))
+    assert note_state(service) == (state, "")
+    assert waiting(service) == []
+
+
+@pytest.mark.parametrize("doubt", ["quoting", "uncertain", "unreadable"])
+def test_words_that_may_be_of_others_are_not_mailed_to_the_reader(
+    service: Served, doubt: str
+) -> None:
+    """They may quote the mail, with the address for answers, or be those of a machine."""
+    mail = service.receiver._parser.read(plain(noted(service), "It is fixed now, I think."))
+    service.database.write_now(inbox.add, replace(mail, doubt=doubt), service.clock.now_ms())
+    receive(service, plain(Original("x", "x", "x@x.example", "<x@x>", "x", "x", "x"), "x"))
+    assert note_state(service) == ("new", "")
+    assert [row.kind for row in waiting(service)] == ["note-refused"]
+
+
+def test_an_answer_to_a_note_does_not_name_the_address_for_answers(service: Served) -> None:
+    original = noted(service)
+    address = original.reply_to.strip("<>")
+    receive(service, plain(original, f"Please write to {address} again, I have fixed it."))
+    assert address.split("@")[0] not in note_state(service)[1]
+
+
+def test_nobody_answers_a_note_by_mail_without_the_right_to_its_site(service: Served) -> None:
+    original = noted(service)
+    mo = service.database.read_now(profiles.named, "mo")
+    service.database.write_now(profiles.save, replace(mo, email="Mo@blog.example"))
+    receive(service, plain(original, "It is fixed now."))
+    assert note_state(service) == ("new", "")
+    assert waiting(service) == []
+
+
+def test_the_address_for_a_note_decides_on_no_comment_and_the_other_way(service: Served) -> None:
+    """A note and a comment with the same number are not taken for each other."""
+    comment_mail, note_mail = asked(service, message="A comment"), noted(service)
+    receive(service, plain(note_mail, "spam"))
+    assert comment(service, 1).status == "pending"
+    assert note_state(service) == ("spam", "")
+    receive(service, plain(comment_mail, "ok"))
+    assert comment(service, 1).status == "approved"
+    assert note_state(service) == ("spam", "")
+
+
+def test_a_note_without_an_address_cannot_be_answered_by_mail(service: Served) -> None:
+    assert noted(service, email="").reply_to == "None"

