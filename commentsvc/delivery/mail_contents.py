@@ -195,7 +195,6 @@ class MailContents:
         values = {
             "author": author,
             "email": note.email,
-            "title": title,
             "quote_of": _quoted(note.quote),
             "message": _quoted(note.message),
             "page": self._address_of(note.site, note.url),

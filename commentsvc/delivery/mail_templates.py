@@ -32,7 +32,7 @@ CONTEXTS: Final[Mapping[str, frozenset[str]]] = {
         "followed": {"comments", "page", "stop"},
         "invitation": {"actor", "link", "until"},
         "note": {
-            *("author", "title", "quote_of", "message", "email", "page", "look"),
+            *("author", "quote_of", "message", "email", "page", "look"),
             *("refused", "may_answer", "account"),
         },
         "note_answer": {"answer", "page"},
