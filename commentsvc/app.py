@@ -73,6 +73,7 @@ from commentsvc.monitoring.conditions import Conditions, Machine
 from commentsvc.monitoring.health import Health
 from commentsvc.pages.comment_forms import CommentForms
 from commentsvc.pages.comment_page import CommentPermalink
+from commentsvc.pages.comments_by_mail import CommentsByMail
 from commentsvc.pages.embed import Embed
 from commentsvc.pages.error_pages import ErrorPages
 from commentsvc.pages.follow import FollowPages
@@ -529,6 +530,7 @@ def _routes_for_readers(
             LinkPages(service),
             PersonalDataPages(service),
             SearchPage(service, searches),
+            CommentsByMail(service, submissions),
             wrap=as_pages,
         ),
         *FollowPages(service, cors).routes(),

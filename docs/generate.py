@@ -59,6 +59,7 @@ from commentsvc.monitoring import health
 from commentsvc.pages import (
     comment_forms,
     comment_page,
+    comments_by_mail,
     embed,
     follow,
     mail_links,
@@ -161,7 +162,7 @@ PARTS = (
     (
         "Links in mails",
         "Each mail contains the whole URL. `GET` shows what the link does, `POST` does it.",
-        (mail_links, follow, personal_data, reader_sign_in, hook),
+        (mail_links, follow, personal_data, comments_by_mail, reader_sign_in, hook),
     ),
     (
         "Stacosys",

@@ -293,6 +293,7 @@ def hugo_words(tag: str, catalog: Catalog) -> dict[str, Any]:  # Any: JSON
     widget = words(catalog, "widget")
     return {
         **words(catalog, "hugo"),
+        "byMail": words(catalog, "form")["byMail"],
         **{
             key: widget[key] for key in ("gone", "moderator", "none", "owner", "pinned", "verified")
         },

@@ -118,6 +118,7 @@ export interface FormToken {
   notify?: boolean;
   sign_in?: boolean;
   images?: number; // bytes of a picture
+  by_mail?: boolean;
   asks?: Asks;
 }
 

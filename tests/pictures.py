@@ -14,11 +14,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
+from msgspec.structs import asdict
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from commentsvc.auth import edit_tokens
+from commentsvc.auth.signed_links import SignedLinks
+from commentsvc.cli import client
+from commentsvc.db.schema.inbox import MailedComment
 from commentsvc.markup import markdown
+from commentsvc.runtime.control_commands import ReceiveComment
 from commentsvc.settings import data_dir
+from commentsvc.util.clock import SYSTEM_CLOCK
 from tests.admin_e2e.moderator_browser import PASSWORD, sign_in
 from tests.conftest import FLAGS, chromium_program, find_program
 from tests.e2e.program import Service, command, serving
@@ -88,6 +95,16 @@ ASKS: Final = {
     "COMMENTSVC_SITE_GUIDELINES": "Be **kind**, and stay with the wood. [Our guidelines](/about/)"
     " say what is deleted.",
     "COMMENTSVC_SITE_AGREEMENT": "I agree to the guidelines",
+}
+# Comments come by mail
+MAILS: Final = {
+    "COMMENTSVC_SITE_COMMENTS_BY_MAIL": "true",
+    "COMMENTSVC_SITE_ORIGINS": "https://blog.example",
+    "COMMENTSVC_SERVER_PUBLIC_URL": "https://comments.example",
+    "COMMENTSVC_MAIL_HOST": "localhost",
+    "COMMENTSVC_MAIL_PORT": "9",
+    "COMMENTSVC_MAIL_SENDER": "comments@blog.example",
+    "COMMENTSVC_INBOX_ADDRESS": "comments@blog.example",
 }
 # A page with the elements that stand beside a thread, or with a thread in a theme
 ELEMENTS: Final = (
@@ -222,6 +239,24 @@ def archived(browser: Browser, data: Path) -> None:
             save(page, f"archive-{scheme}")
 
 
+def by_mail(browser: Browser, data: Path) -> None:
+    """The page that sends a comment which came by mail."""
+    words = "My wax went white in the cold. Warm it in your hands first,\nand it behaves."
+    mail = MailedComment(b"x", "blog", POST, "ada@mail.example", "Ada Brandt", words, "en")
+    now = SYSTEM_CLOCK.now_ms()
+    with serving(data, SETTINGS | MAILS) as service:
+        keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, "")
+        client.write(data, ReceiveComment(**asdict(mail)))
+        database = sqlite3.connect(data / data_dir.DATABASE)
+        [(moment,)] = database.execute("SELECT received_at FROM mailed_comment").fetchall()
+        database.close()
+        token = SignedLinks(keys).make("submit", 1, moment, expires=now + HOUR)
+        for scheme in SCHEMES:
+            with opened(browser, service.address, scheme, 760, 560) as page:
+                page.goto(f"/mail/submit?t={token}")
+                save(page, f"by-mail-{scheme}")
+
+
 def plain(
     page: Page, blog: Blog, name: str, content: str, theme: str = "", *, is_whole: bool = False
 ) -> None:
@@ -257,10 +292,11 @@ def main() -> None:
             executable_path=chromium_program(playwright), args=FLAGS
         )
         archived(browser, data)
-        client = blog / "isso-client"
-        client.mkdir()
+        by_mail(browser, data)
+        isso = blog / "isso-client"
+        isso.mkdir()
         for name in ("js/embed.min.js", "css/isso.css"):
-            (client / name.partition("/")[2]).write_bytes((files("isso") / name).read_bytes())
+            (isso / name.partition("/")[2]).write_bytes((files("isso") / name).read_bytes())
         with serve(blog) as server:
             origins = {"COMMENTSVC_SITE_ORIGINS": server.origin}
             with serving(data, SETTINGS | ASKS | origins) as service:

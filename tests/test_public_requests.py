@@ -40,7 +40,7 @@ from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, SPAM
 from commentsvc.moderation import private_notes, retention, threads
 from commentsvc.pages import reader_sign_in
-from commentsvc.readers import accounts, follows, former_ids, subscriptions
+from commentsvc.readers import accounts, follows, former_ids, mailed_comments, subscriptions
 from commentsvc.settings.schema import CommentsSettings, Site, SpamSettings
 from commentsvc.util.text import excerpt, one_line
 from tests.unit.admin_client import seated
@@ -396,6 +396,7 @@ STRANGERS: dict[str, tuple[object, object]] = {
     "subscriber": (subscriptions.REPEAT, retention.forget),
     "follower": (follows.DAILY, follows.forget),
     "received_mail": (inbox.HOURLY, inbox.KEPT),  # deleted with later mails
+    "mailed_comment": (mailed_comments.ALL_DAILY, mailed_comments.drop_old),
 }
 # What the operator, moderators and the service itself write.
 OURS = {

@@ -10,14 +10,21 @@ from msgspec.structs import replace
 from commentsvc.auth import accounts, invitations
 from commentsvc.auth.signed_links import CONTENT
 from commentsvc.db.schema.comments import InvitationTable
+from commentsvc.db.schema.inbox import MailedComment
 from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.db.schema.readers import SignInLinkTable
 from commentsvc.moderation import profiles
 from commentsvc.readers import accounts as accounts_of_readers
-from commentsvc.readers import follows, subscriptions
-from commentsvc.settings.schema import HooksSettings, OidcSettings, ServerSettings, Settings
+from commentsvc.readers import follows, mailed_comments, subscriptions
+from commentsvc.settings.schema import (
+    HooksSettings,
+    InboxSettings,
+    OidcSettings,
+    ServerSettings,
+    Settings,
+)
 from tests.unit.admin_client import PASSWORD, seated
-from tests.unit.app_fixture import SETTINGS, Served, served
+from tests.unit.app_fixture import NOW, SETTINGS, Served, served
 from tests.unit.database_fixture import HOUR
 from tests.unit.mail_server import mail_settings
 
@@ -28,6 +35,8 @@ PUBLIC: Final = replace(
     moderation=replace(SETTINGS.moderation, policy="all"),
     mail=mail_settings(25),
     hooks=HooksSettings(slack="https://hooks.example/x"),
+    inbox=InboxSettings(address="comments@blog.example"),
+    sites=(replace(SETTINGS.sites[0], comments_by_mail=True), *SETTINGS.sites[1:]),
 )
 # The links by name: their page, and what their token says.
 LINKS: Final[dict[str, tuple[str, tuple[int | str, ...]]]] = {
@@ -38,9 +47,11 @@ LINKS: Final[dict[str, tuple[str, tuple[int | str, ...]]]] = {
     "stop": ("stop", (1,)),
     "follow": ("follow", (1,)),
     "unfollow": ("unfollow", (1,)),
+    "send": ("submit", (1, int(NOW * 1_000))),
 }
 DECIDE: Final = {"decide", "answer"}
 ACCEPT: Final = {"confirm", "follow"}
+SEND: Final = {"send"}
 
 
 def without_address(settings: Settings) -> Settings:
@@ -57,6 +68,11 @@ def without_messenger(settings: Settings) -> Settings:
 
 def without_site(settings: Settings) -> Settings:
     return replace(settings, sites=settings.sites[1:])
+
+
+def without_comments_by_mail(settings: Settings) -> Settings:
+    first, *others = settings.sites
+    return replace(settings, sites=(replace(first, comments_by_mail=False), *others))
 
 
 def unchanged(settings: Settings) -> Settings:
@@ -79,6 +95,10 @@ def other_site(service: Served) -> None:
     service.database.write_now(profiles.assign, "mo", "moderator", ("notes",))
 
 
+def forget_mails(service: Served) -> None:
+    service.database.write_now(mailed_comments.forget, "eva@mail.example")
+
+
 def other_address(service: Served) -> None:
     mo = service.database.read_now(profiles.named, "mo")
     service.database.write_now(profiles.verify, mo, "new@blog.example")
@@ -99,7 +119,9 @@ TABLE: Final[list[tuple[Change, Revoke, set[str]]]] = [
     (without_address, nothing, DECIDE),
     (without_address, remove_account, DECIDE),
     (without_messenger, nothing, {"decide in a messenger"}),
-    (without_site, nothing, {*DECIDE, "decide in a messenger", *ACCEPT}),
+    (without_site, nothing, {*DECIDE, "decide in a messenger", *ACCEPT, *SEND}),
+    (without_comments_by_mail, nothing, SEND),
+    (unchanged, forget_mails, SEND),
     (unchanged, remove_account, {"answer"}),
     (unchanged, lower_role, DECIDE),
     (unchanged, other_site, DECIDE),
@@ -118,6 +140,8 @@ def prepared(service: Served) -> None:
     write(profiles.assign, "jo", "owner", ())
     write(profiles.verify, service.database.read_now(profiles.named, "mo"), MO)
     write(follows.request, ("blog", "/p/"), "bob@mail.example", "en", now)
+    mail = MailedComment(b"x", "blog", "/p/", "eva@mail.example", "Eva", "Hi", "en")
+    write(mailed_comments.add, mail, now)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -132,7 +156,10 @@ def test_a_link_ends_with_what_it_came_from(
         page, content = LINKS[link]
         token = service.links.make(page, *content, expires=service.clock.now_ms() + HOUR)
         target = f"/mail/{page}?t={token}"
-        asked, done = service.get(target).status, service.form(target, "message=Yes").status
+        asked, done = (
+            service.get(target).status,
+            service.form(target, "message=Yes&name=Eva").status,
+        )
         assert done == (410 if link in ended else 200)
         if link not in ACCEPT:  # those say after the press of the button that it was used
             assert asked == done

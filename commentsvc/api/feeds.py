@@ -85,7 +85,8 @@ class Source(msgspec.Struct, frozen=True):
 
     `address` is that of the feed itself, "" if it is not known; `language` is the tag of the
     language of its titles. `anchor` is the beginning of the ids of comments' elements on their
-    page. `since` is the date of a feed without comments, in Unix milliseconds.
+    page. `since` is the date of a feed without comments, in Unix milliseconds. `writing` is the
+    address of the page from which comments are written as mails, without a query; "" for none.
     """
 
     site: str
@@ -96,6 +97,7 @@ class Source(msgspec.Struct, frozen=True):
     language: str = ENGLISH
     anchor: str = ANCHOR
     since: int = 0
+    writing: str = ""
 
 
 def make_feed(source: Source, entries: Sequence[Entry]) -> Feed:
@@ -247,6 +249,7 @@ class Feeds:
                     url,
                     language=known.language,
                     since=since,
+                    writing=f"{self._base}/mail/write" if known.comments_by_mail else "",
                 )
         return None
 
@@ -293,9 +296,19 @@ def _entry(source: Source, entry: Entry) -> FeedEntry:
         permalink=_text(comment.permalink),
         published=published,
         updated=comment.edited_at or published,
-        html=_text(absolute(comment.html, page)),
+        html=_text(absolute(comment.html, page)) + _mail_link(source, entry.url),
         lang=comment.lang,
     )
+
+
+def _mail_link(source: Source, url: str) -> str:
+    """Return the link that ends an entry, to write a comment on its page as a mail; "" for none."""
+    if not source.writing:
+        return ""
+    language = find_language(source.language)
+    query = {"url": url, "site": source.site, "lang": language.tag}
+    address = f"{source.writing}?{urlencode(query)}"
+    return f'<p><a href="{escape(address)}">{escape(language.form["byMail"])}</a></p>'
 
 
 def _json_item(entry: FeedEntry) -> dict[str, object]:

@@ -248,7 +248,8 @@ class FormOptions(Answer, frozen=True):
     `form_token` and a solution of the `proof_of_work` are sent with the comment; `length` is that
     of the longest message; `notify` says whether replies can be mailed, `sign_in` whether readers
     may sign in, and `images` how many bytes a picture in a comment may have, 0 without pictures;
-    `notes` says whether private notes are accepted.
+    `notes` says whether private notes are accepted, `by_mail` whether comments are taken by mail,
+    from the page `/mail/write`.
     """
 
     form_token: str
@@ -258,6 +259,7 @@ class FormOptions(Answer, frozen=True):
     sign_in: bool = False
     images: Annotated[int, Meta(ge=0)] = 0
     asks: AskedOptions | UnsetType = UNSET
+    by_mail: bool = False
     notes: bool = False
 
 

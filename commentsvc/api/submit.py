@@ -73,6 +73,7 @@ class HttpSubmissions:
         self._with_readers = {
             site.name for site in settings.sites if site.sign_in and settings.server.public_url
         }
+        self._by_mail = {site.name for site in settings.sites if site.comments_by_mail}
         self._sites = service.sites
         self._database = service.database
         self._clock = service.clock
@@ -95,6 +96,7 @@ class HttpSubmissions:
             notify=mails and (options.asks.email != HIDDEN or options.members_only),
             sign_in=site in self._with_readers,
             images=self._picture_bytes if options.images else 0,
+            by_mail=site in self._by_mail,
             asks=UNSET if asks == AskedOptions() else asks,
             notes=options.notes,
             **issued,

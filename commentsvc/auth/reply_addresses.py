@@ -1,10 +1,13 @@
-"""Reply addresses: signed addresses for answers to our mails.
+"""Reply addresses: signed addresses for answers to our mails, and for comments by mail.
 
 The signed word is in the part of the address that the mail server leaves to the mailbox's owner
 (RFC 5233): `comments+WORD@blog.example`. It is bound to a purpose, a comment, a row of the outbox,
 the recipient of the mail, and the day on which it expires. Servers may change the case of an
 address, and its local part has at most 64 characters (RFC 5321, 4.5.3.1.1). So the word is in
 base32 and has 40 characters: 15 bytes of content and 10 of HMAC with SHA-256.
+
+An address for comments on a page has digests of the site and the page, and of the language of our
+mails, in place of the numbers and the recipient.
 """
 
 import base64
@@ -23,6 +26,7 @@ from commentsvc.util.timestamps import DAY_MS
 MODERATE: Final = 1  # a moderator decides on the comment
 REPLY: Final = 2  # a reader replies to the comment
 ANSWER_NOTE: Final = 3  # a moderator answers the private note whose id is in place of a comment's
+COMMENT: Final = 4  # anybody comments on the page
 
 WORD_LENGTH: Final = 40  # characters
 _CONTENT: Final = struct.Struct(">BIIH4s")
@@ -54,6 +58,19 @@ class ReplyAddresses:
     ) -> str:
         """Return the address for an answer, which works until `expires` (Unix milliseconds)."""
         word = ReplyWord(purpose, comment_id, outbox_id, expires // DAY_MS, digest_of(recipient))
+        return self._signed(word)
+
+    def make_for_page(self, site: str, url: str, language: str, expires: int) -> str:
+        """Return the address for comments on a page, until `expires` (Unix milliseconds).
+
+        `url` is the page's canonical one, `language` the tag of that of our mails.
+        """
+        word = ReplyWord(
+            COMMENT, *page_numbers(site, url), expires // DAY_MS, language_digest(language)
+        )
+        return self._signed(word)
+
+    def _signed(self, word: ReplyWord) -> str:
         content = _CONTENT.pack(*word)
         text = base64.b32encode(content + _mac(self._keys[0], content)).decode().lower()
         return f"{self._local}+{text}@{self._domain}"
@@ -81,3 +98,14 @@ def _mac(key: bytes, content: bytes) -> bytes:
 def digest_of(address: str) -> bytes:
     """Return the digest of an address in a word."""
     return digest(address_key(address), size=4)
+
+
+def page_numbers(site: str, url: str) -> tuple[int, int]:
+    """Return what stands for a page in a word: a digest, as `comment_id` and `outbox_id`."""
+    first, second = struct.unpack(">II", digest(f"{site}\0{url}", b"commented page", 8))
+    return first, second
+
+
+def language_digest(tag: str) -> bytes:
+    """Return what stands for a language in a word."""
+    return digest(tag, b"mail language", 4)

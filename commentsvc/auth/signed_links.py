@@ -34,6 +34,7 @@ CONTENT: Final[dict[str, tuple[type, ...]]] = {
     "stop": (int,),
     "follow": (int,),  # a follower
     "unfollow": (int,),
+    "submit": (int, int),  # a comment that came by mail, and when
     "export": (str,),  # an author's address
     "erase": (str, int),  # the same, and the id of the mail
     "sign-in": (int, int),  # what a reader asked for, and when

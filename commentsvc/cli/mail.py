@@ -82,7 +82,8 @@ def _receive(data: Path, settings_file: Path | None, raw: bytes) -> str:
     from commentsvc.auth.reply_addresses import ReplyAddresses
     from commentsvc.cli import client, running
     from commentsvc.inbox.message import MailParser, Unwanted
-    from commentsvc.runtime.control_commands import ReceiveMail
+    from commentsvc.runtime.control_commands import ReceiveComment, ReceiveMail
+    from commentsvc.util.clock import SYSTEM_CLOCK
 
     settings = running.settings_for(data, settings_file, "inbox", "auth")
     if not settings.inbox.address:
@@ -91,7 +92,9 @@ def _receive(data: Path, settings_file: Path | None, raw: bytes) -> str:
     keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
     parser = MailParser(ReplyAddresses(keys, settings.inbox.address), settings)
     try:
-        mail = parser.read(raw)
+        comment = parser.read_comment(raw, SYSTEM_CLOCK.now_ms())
+        if comment:
+            return client.write(data, ReceiveComment(**asdict(comment))).note
+        return client.write(data, ReceiveMail(**asdict(parser.read(raw)))).note
     except Unwanted as reason:
         return str(reason)
-    return client.write(data, ReceiveMail(**asdict(mail))).note

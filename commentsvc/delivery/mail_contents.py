@@ -27,7 +27,7 @@ from commentsvc.model import APPROVED, NEW, PENDING, Entry, fragment
 from commentsvc.moderation import personal_data, private_notes, profiles
 from commentsvc.moderation.permissions import Permission, site_ids
 from commentsvc.moderation.profiles import Profile
-from commentsvc.readers import accounts, follows, subscriptions
+from commentsvc.readers import accounts, follows, mailed_comments, subscriptions
 from commentsvc.readers.follows import Follower
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import gettext as _
@@ -337,6 +337,20 @@ class MailContents:
         return MailContent(
             {"page": link.page, "link": f"{self._base}/reader/link?t={token}&lang={spoken().tag}"}
         )
+
+    def mailed(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
+        """Return the link that sends a comment which came by mail; it has no text of that mail."""
+        waiting = mailed_comments.mailed(snapshot, row.recipient, row.created_at)
+        if waiting is None:
+            return None
+        expires = row.created_at + mailed_comments.TIME
+        link = self._link("submit", waiting.id, row.created_at, expires=expires)
+        origin = self._sites.get(waiting.site, Site()).origin
+        values = {
+            "page": _bounded(origin + waiting.url, origin) or waiting.site,
+            "link": link if waiting.words else "",
+        }
+        return MailContent(values)
 
     def received(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return what became of an answer by mail, for its sender."""

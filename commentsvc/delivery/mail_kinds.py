@@ -15,6 +15,7 @@ from commentsvc.delivery.mail_contents import MailContent, MailContents
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 from commentsvc.moderation import private_notes
 from commentsvc.outbox import NOTE, NOTE_ANSWER, NOTE_REFUSED, NOTES, REPORTED
+from commentsvc.readers import mailed_comments
 from commentsvc.util.i18n import Message, ngettext
 from commentsvc.util.i18n import gettext as _
 
@@ -122,6 +123,13 @@ KINDS: Final[Mapping[str, MailKind]] = {
     "followed": MailKind("followed", _NEW_COMMENTS, ASKED, Contents.followed, is_bulk=True),
     "own": MailKind("own", _("Your comments"), ASKED, Contents.own),
     "sign-in": MailKind("sign_in", _("Sign in"), ASKED, Contents.sign_in),
+    **{
+        kind: MailKind("mailed", subject, ASKED, Contents.mailed)
+        for kind, subject in (
+            (mailed_comments.MAILED, _("Do you want to send your comment?")),
+            (mailed_comments.UNREADABLE, _("Your mail had no effect")),
+        )
+    },
     "invitation": MailKind(
         "invitation", _("An invitation to moderate comments"), ASKED, Contents.invitation
     ),

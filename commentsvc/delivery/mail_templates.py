@@ -37,6 +37,7 @@ CONTEXTS: Final[Mapping[str, frozenset[str]]] = {
         },
         "note_answer": {"answer", "page"},
         "notes": {"look"},
+        "mailed": {"link", "page"},
         "own": {"erase", "export", "link_days"},
         "published": _QUOTED | {"stop"},
         "received": _QUOTED | {"actions", "answer", "look", "refused", "stop"},

@@ -1,4 +1,4 @@
-"""Received mails: parses the bytes of a mail that answers one of ours.
+"""Received mails: parses the bytes of a mail that answers one of ours, or comments on a page.
 
 Mails that no person wrote are ignored (see `automatic`), so two programs never answer each other
 for ever. The size is limited before parsing. Header fields are read as plain texts, not by their
@@ -15,13 +15,21 @@ from email.parser import BytesHeaderParser
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from commentsvc.auth.reply_addresses import ReplyAddresses
-from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
-from commentsvc.inbox import automatic, decoding, html_text, openpgp, reply_text
+from commentsvc.auth.reply_addresses import COMMENT, ReplyAddresses, ReplyWord
+from commentsvc.comments.page_urls import Sites
+from commentsvc.db.schema.inbox import (
+    QUOTING,
+    UNCERTAIN,
+    UNREADABLE,
+    MailedComment,
+    ReceivedMail,
+)
+from commentsvc.inbox import automatic, comment_mail, decoding, html_text, openpgp, reply_text
 from commentsvc.inbox.reply_text import OwnWords
-from commentsvc.settings.schema import Settings
+from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.digest import digest
 from commentsvc.util.text import escaping_work
+from commentsvc.util.timestamps import DAY_MS
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +93,7 @@ class PartText(NamedTuple):
 
 
 class MailParser:
-    """Reads mails that answer ours."""
+    """Reads mails that answer ours, or that comment on a page."""
 
     def __init__(self, addresses: ReplyAddresses, settings: Settings) -> None:
         """Take the reply addresses, and the settings for our own mails."""
@@ -94,35 +102,78 @@ class MailParser:
         own = (settings.mail.sender.lower(), settings.inbox.address.lower(), addresses.prefix)
         self._own_addresses = [address for address in own if len(address) > 1]
         self._names = [*names]
+        self._sites = Sites([site for site in settings.sites if site.comments_by_mail] or [Site()])
+        self._takes_comments = any(site.comments_by_mail for site in settings.sites)
+        self._author_length = settings.comments.author_length
         links = settings.server.public_url.rstrip("/") + "/mail/"
         found = "|".join(map(re.escape, [links, *self._own_addresses]))
         own_words = re.compile(rf"(?:{found})[^\s<>()\[\]]*", re.IGNORECASE)
         self._own, self._own_words = own_words.search, own_words.sub
 
     def read(self, raw: bytes) -> ReceivedMail:
-        """Read a mail. Raise Unwanted for those that no person wrote, or not to us."""
+        """Read a mail that answers ours.
+
+        Raise Unwanted for those that no person wrote, or not to us.
+        """
         raw = raw.lstrip(b"\r\n")
+        head, fields, word = self._head(raw)
+        if word is None or word.purpose == COMMENT:
+            raise Unwanted("it answers no mail of ours")
+        if reason := automatic.reason(fields):
+            raise Unwanted(reason)
+        words, doubt, why = self._words(raw, head, fields)
+        if why:
+            _log.info("an answer by mail is held: %s", why)
+        return ReceivedMail(_identity(fields, raw, word.outbox_id), *word, words, doubt)
+
+    def read_comment(self, raw: bytes, now: int) -> MailedComment | None:
+        """Read a mail to the address of a page, at the time `now` (Unix ms); None for others.
+
+        Its sender will see the words, and may correct them. Raise Unwanted for those that no person
+        wrote, and for senders to whom no mail may go.
+        """
+        raw = raw.lstrip(b"\r\n")
+        head, fields, word = self._head(raw)
+        if word is None or word.purpose != COMMENT:
+            return None
+        if not self._takes_comments or word.expires_day * DAY_MS <= now:
+            raise Unwanted("the address of its page has expired, or comments are not taken by mail")
+        if reason := automatic.reason(fields) or comment_mail.why_forged(fields):
+            raise Unwanted(reason)
+        author, email = comment_mail.sender(fields)
+        if not email or self._own(email):
+            raise Unwanted("it has no sender who can be asked")
+        page = comment_mail.page(automatic.subject(fields), word, self._sites)
+        words = self._words(raw, head, fields)[0] if page else ""
+        site = page.site if page else self._sites.named("")
+        return MailedComment(
+            digest=_identity(fields, raw, word.outbox_id),
+            site=site,
+            url=page.url if page else "",
+            email=email,
+            author=author[: self._author_length],
+            words=self.without_addresses(words),
+            language=comment_mail.language(word) or self._sites.options[site].language,
+        )
+
+    def _head(self, raw: bytes) -> tuple[bytes, Message, ReplyWord | None]:
+        """Return the header of a mail, its fields, and what its address says. Raise Unwanted."""
         head = re.split(rb"\r?\n\r?\n|\r\r", raw[: HEADERS_SIZE + 4], maxsplit=1)[0]
         try:
             fields = BytesHeaderParser().parsebytes(head)
             word = self._addresses.find("\n".join(_values(fields, *_RECIPIENTS)))
-            reason = automatic.reason(fields)
         except Exception as error:  # whatever Python's parser raises
             raise Unwanted(f"it cannot be read: {error}") from error
-        if word is None:
-            raise Unwanted("it answers no mail of ours")
-        if reason:
-            raise Unwanted(reason)
-        name = _identity(fields, raw, word.outbox_id)
+        return head, fields, word
+
+    def _words(self, raw: bytes, head: bytes, fields: Message) -> tuple[str, str, str]:
+        """Return the words of a mail, the doubt about them, and its reason for the log."""
         try:
             if len(head) > HEADERS_SIZE:
                 raise Unreadable("its header is too long")
-            words, doubt, why = self._answer(raw, fields)
+            return self._answer(raw, fields)
         except Exception as error:  # as above, and Unreadable
-            words, why, doubt = "", str(error), UNREADABLE
-        if why:
-            _log.info("an answer by mail is held: %s", why)
-        return ReceivedMail(name, *word, words, doubt)
+            return "", UNREADABLE, str(error)
 
     def _answer(self, raw: bytes, fields: Message) -> tuple[str, str, str]:
         """Return the words of an answer, the doubt about them, and its reason for the log.

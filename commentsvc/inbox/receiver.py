@@ -6,7 +6,8 @@ like a comment, and a mail says so. An answer to a private note is mailed to its
 published; nothing is mailed if it may have words of others. A reader's answer becomes a reply to
 the comment that the mail was about, and passes the same checks as every comment. Each mail of ours
 can be answered once; the result is mailed to the address that our mail went to, wherever the answer
-came from.
+came from. A mail to the address of a page waits until its sender has
+confirmed it: see `readers.mailed_comments`.
 """
 
 import hashlib
@@ -26,7 +27,7 @@ from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
 from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.errors import CommentsError, NotPermitted
-from commentsvc.inbox import inbox
+from commentsvc.inbox import comment_mail, inbox
 from commentsvc.inbox.commands import Meaning, Wish, meaning, wants_removal
 from commentsvc.inbox.message import MailParser, Unwanted
 from commentsvc.model import APPROVED, DONE, PENDING, SPAM
@@ -64,16 +65,21 @@ class MailReceiver:
         self._submissions = submissions
 
     async def take(self, raw: bytes) -> bool:
-        """Store a mail; return whether it answers one of ours.
+        """Store a mail; return whether it answers one of ours, or comments on a page.
 
         Raise DatabaseError; then it must be delivered again.
         """
+        now = self._clock.now_ms()
         try:
-            mail = await run_in(MAILS, self._parser.read, raw)
+            if comment := await run_in(MAILS, self._parser.read_comment, raw, now):
+                refusal = await self._database.write(comment_mail.add, comment, now)
+            else:
+                mail = await run_in(MAILS, self._parser.read, raw)
+                refusal = await self._database.write(inbox.add, mail, now)
         except Unwanted as reason:
             _log.info("nothing is done with a mail: %s", reason)
             return False
-        if refusal := await self._database.write(inbox.add, mail, self._clock.now_ms()):
+        if refusal:
             _log.info("nothing is done with a mail: %s", refusal)
         return True
 

@@ -21,6 +21,7 @@ from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.model import Entry
 from commentsvc.moderation import private_notes
+from commentsvc.readers import mailed_comments
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import rfc3339
 
@@ -128,6 +129,16 @@ class ExportedNote(msgspec.Struct, frozen=True, gc=False):
     answer: str
 
 
+class CommentByMail(msgspec.Struct, frozen=True, gc=False):
+    """A comment that came by mail, and was not confirmed. `received` is in RFC 3339."""
+
+    site: str
+    url: str
+    author: str
+    message: str
+    received: str
+
+
 class Export(msgspec.Struct, frozen=True):
     """Everything that is stored about an address."""
 
@@ -138,6 +149,7 @@ class Export(msgspec.Struct, frozen=True):
     follows: list[Follow]
     sign_ins: list[ReaderName]
     notes: list[ExportedNote]
+    by_mail: list[CommentByMail]
 
 
 def ids(snapshot: Snapshot, email: str) -> list[int]:
@@ -148,7 +160,11 @@ def ids(snapshot: Snapshot, email: str) -> list[int]:
 def is_known(snapshot: Snapshot, email: str) -> bool:
     """Return whether anything is stored about that address."""
     others = (_consents, _follows, _names, private_notes.own)
-    return bool(ids(snapshot, email)) or any(snapshot.first(query(email)) for query in others)
+    return bool(
+        ids(snapshot, email)
+        or any(snapshot.first(query(email)) for query in others)
+        or mailed_comments.of_address(snapshot, email)
+    )
 
 
 def export(snapshot: Snapshot, email: str, now: int) -> Export:
@@ -165,6 +181,10 @@ def export(snapshot: Snapshot, email: str, now: int) -> Export:
         [Follow(*row) for row in snapshot.query(_follows(email))],
         [ReaderName(*row) for row in snapshot.query(_names(email))],
         [_noted(note) for note in private_notes.of_address(snapshot, email)],
+        [
+            CommentByMail(each.site, each.url, each.author, each.words, rfc3339(each.received_at))
+            for each in mailed_comments.of_address(snapshot, email)
+        ],
     )
 
 

@@ -41,7 +41,7 @@ from commentsvc.db.schema.outbox import (
 )
 from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import changes, personal_data, private_notes
-from commentsvc.readers import accounts, follows, former_ids
+from commentsvc.readers import accounts, follows, former_ids, mailed_comments
 from commentsvc.spam import training
 from commentsvc.util.origin import address_key, is_spelling
 from commentsvc.util.timestamps import DAY_MS
@@ -206,6 +206,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     key = address_key(email)
     follows.forget(tx, email)
     accounts.forget(tx, email)
+    mailed_comments.forget(tx, email)
     tx.change(SubscriberTable.delete().where(SubscriberTable.email_key == key))
     former_ids.forget(tx)
     recipients = tx.query(OutboxTable.select(OutboxTable.recipient).distinct())

@@ -285,6 +285,7 @@ class Embed:
         self._mails = bool(settings.mail.host)
         self._replies = self._mails and settings.mail.reply_notifications
         self._webmentions = {site.name for site in settings.sites if site.webmentions}
+        self._by_mail = {site.name for site in settings.sites if site.comments_by_mail}
 
     def routes(self) -> list[Route]:
         return [
@@ -340,6 +341,7 @@ class Embed:
         whole = not (given.view or given.after or part.next)
         # Our own page uses a relative path, since it may be in a folder of its host.
         folder = "" if given.view else f"{self._base}/embed/"
+        above = "../" if given.view else f"{self._base}/"
         query = _query(given.site, language)
         branches, thread = build_tree(shown, part.deleted), part.thread
         structured = ""
@@ -370,6 +372,7 @@ class Embed:
             count=part.thread.count,
             likes=part.thread.likes,
             webmentions=page.site in self._webmentions,
+            by_mail=self._mail_page(above, page, language) if page.site in self._by_mail else "",
             reposts=part.thread.reposts,
             closed=given.closed or self._is_past(part.closes),
             url=page.url,
@@ -518,6 +521,11 @@ class Embed:
             return ""
         query = {"page": back, "word": NO_WORD, "site": page.site, "lang": language.tag}
         return f"{'..' if is_page else self._base}/reader/sign-in?{urlencode(query)}"
+
+    def _mail_page(self, above: str, page: PageRef, language: Language) -> str:
+        """Return the address of the page from which to write a mail: see `comments_by_mail`."""
+        tag = {} if language.tag == ENGLISH else {"lang": language.tag}
+        return f"{above}mail/write?{urlencode({'url': page.url, 'site': page.site, **tag})}"
 
     def _is_past(self, moment: int | None) -> bool:
         """Return whether the time `moment` (Unix milliseconds) has passed; False for None."""

@@ -14,9 +14,9 @@ from commentsvc import errors
 from commentsvc.auth import account_mails, accounts, api_tokens, two_factor
 from commentsvc.comments import queries, site_rows
 from commentsvc.db.connection import Transaction
-from commentsvc.db.schema.inbox import ReceivedMail
+from commentsvc.db.schema.inbox import MailedComment, ReceivedMail
 from commentsvc.feedback import reactions, views
-from commentsvc.inbox import inbox
+from commentsvc.inbox import comment_mail, inbox
 from commentsvc.moderation import (
     authorized,
     changes,
@@ -428,6 +428,22 @@ class ReceiveMail(ControlCommand, frozen=True):
         return CommandResult(note=inbox.add(tx, mail, now))
 
 
+class ReceiveComment(ControlCommand, frozen=True):
+    """Store a comment that came by mail: see db.schema.inbox."""
+
+    digest: bytes
+    site: str
+    url: str
+    email: str
+    author: str
+    words: str
+    language: str
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        mail = MailedComment(**msgspec.structs.asdict(self))
+        return CommandResult(note=comment_mail.add(tx, mail, now))
+
+
 class BeginImport(ControlCommand, frozen=True):
     """Begin the import of `files` with that `digest`, or continue it; the result is its id.
 
@@ -548,6 +564,7 @@ Order = (
     | RemoveCredential
     | ManageAccount
     | ReceiveMail
+    | ReceiveComment
     | BeginImport
     | StoreImported
     | StoreImportedRecords

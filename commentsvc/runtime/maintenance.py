@@ -16,6 +16,7 @@ from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
 from commentsvc.model import DONE, SPAM
 from commentsvc.moderation import private_notes, retention
+from commentsvc.readers import mailed_comments
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import Clock
 from commentsvc.util.timestamps import DAY_MS
@@ -68,13 +69,15 @@ async def _forget(database: Database, before: int) -> None:
 
 
 async def _remove(database: Database, spam_days: int, now_ms: int) -> bool:
-    """Delete a batch of unused images, those of deleted comments, old notes, and old spam.
+    """Delete a batch of unused images, those of deleted comments, old notes, mails and spam.
 
     Return whether there may be more spam. With 0 days all spam stays.
     """
     unused = _ago(1, now_ms)
     if await database.read(images.is_due, unused):  # it reads the rows of all images
         await database.write(images.drop_unused, unused, PIECE)
+    if await database.read(mailed_comments.is_due, now_ms):
+        await database.write(mailed_comments.drop_old, now_ms)
     deleted = _ago(DELETED_DAYS, now_ms)
     if await database.read(retention.has_deleted_images, deleted):
         await database.write(retention.drop_deleted_images, deleted, PIECE)

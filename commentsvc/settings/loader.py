@@ -21,8 +21,6 @@ from commentsvc.settings.schema import (
     REMOVED,
     SECTIONS,
     DatabaseSettings,
-    InboxSettings,
-    MailSettings,
     Settings,
     Site,
 )
@@ -78,7 +76,7 @@ def load(
     reading.problems += _hook_contradictions(Settings(**parts, sites=sites))
     reading.problems += _judge_contradictions(Settings(**parts, sites=sites))
     reading.problems += _artalk_contradictions(Settings(**parts, sites=sites))
-    reading.problems += _inbox_contradictions(parts["mail"], parts["inbox"])
+    reading.problems += _inbox_contradictions(Settings(**parts, sites=sites))
     if reading.problems:
         raise SettingsError(reading.problems)
     return Settings(**parts, sites=sites)
@@ -222,8 +220,16 @@ def _artalk_contradictions(settings: Settings) -> Iterator[str]:
         )
 
 
-def _inbox_contradictions(mail: MailSettings, inbox: InboxSettings) -> Iterator[str]:
-    """Yield such lines about the settings for answers by mail."""
+def _inbox_contradictions(settings: Settings) -> Iterator[str]:
+    """Yield such lines about the settings for answers and comments by mail."""
+    mail, inbox = settings.mail, settings.inbox
+    if any(site.comments_by_mail for site in settings.sites) and not inbox.address:
+        yield "site.comments_by_mail is set, but inbox.address is not: they go there. Set it too."
+    if any(site.comments_by_mail and site.members_only for site in settings.sites):
+        yield (
+            'site.comments_by_mail is set, but sign_in has "required": who comments by mail has not'
+            " signed in. Remove one of them."
+        )
     if inbox.address and not mail.host:
         yield "inbox.address is set, but mail.host is not: no mail is sent to answer. Set it too."
     for name, value in (("host", inbox.host), ("hook_secret", inbox.hook_secret)):

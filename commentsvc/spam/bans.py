@@ -124,6 +124,15 @@ def listing(snapshot: Snapshot) -> list[Ban]:
     ]
 
 
+def is_author_banned(snapshot: Snapshot, email: str, now: int) -> bool:
+    """Return whether the author with that address is banned at the time `now`."""
+    return any(
+        ban.kind == "author" and _author(ban.value) == _author(email)
+        for ban in listing(snapshot)
+        if ban.expires_at is None or ban.expires_at > now
+    )
+
+
 def network_of(snapshot: Snapshot, comment_id: int) -> str:
     """Return the value to ban for a comment's network; "" if its hash was deleted or never made."""
     row = snapshot.first(

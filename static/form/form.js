@@ -235,7 +235,7 @@ export class CommentForm {
   async #prove() {
     const token = await get("form-token?" + new URLSearchParams({ url: this.about.url }));
     this.token = token;
-    if (token.notify || token.sign_in || token.images || token.asks) {
+    if (token.notify || token.sign_in || token.images || token.asks || token.by_mail) {
       import("./offers.js").then(({ offer }) => offer(this)).catch(() => {});
     }
     this.#countCharacters();

@@ -1,16 +1,27 @@
-// What a form offers besides: mails about comments, pictures, and signing in; and what it asks for
+// What a form offers besides: mails about comments, comments as mails, pictures, and signing in; and
+// what it asks for
 
-import { h, loadMessages, storage } from "../common.js";
+import { base, h, loadMessages, storage } from "../common.js";
 
 /** Add to `form` what the service offers. */
 export async function offer(form) {
-  const { notify, images, sign_in: mayEnter, asks } = form.token;
+  const { notify, images, sign_in: mayEnter, asks, by_mail: takesMail } = form.token;
   if (asks) import("./asked.js").then(({ ask }) => ask(form)).catch(() => {});
   if (mayEnter) {
     import("../reader/reader.js").then(({ offerSignIn }) => offerSignIn(form)).catch(() => {});
   }
   if (images) import("../pictures/attaching.js").then(({ attach }) => attach(form)).catch(() => {});
   if (notify) await offerMails(form);
+  if (takesMail && !form.about.parent) await offerToMail(form);
+}
+
+/** Link to the page from which a comment on this page can be written as a mail. */
+async function offerToMail({ element, about }) {
+  const texts = await loadMessages(element, "-form");
+  const { tag } = about.messages;
+  const query = new URLSearchParams({ url: about.url, lang: tag });
+  const link = h("a", { href: base + "mail/write?" + query, rel: "nofollow" }, texts.byMail);
+  element.append(h("p.hint", {}, link));
 }
 
 /** Add a choice, once there is an address: mails about replies, about all comments, or none. */

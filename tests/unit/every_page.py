@@ -14,6 +14,7 @@ from commentsvc import outbox
 from commentsvc.auth import account_mails
 from commentsvc.comments.page_urls import Sites
 from commentsvc.db.connection import Transaction
+from commentsvc.db.schema.inbox import MailedComment
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.http.messages import Response
 from commentsvc.http.refusals import bodies
@@ -23,8 +24,15 @@ from commentsvc.moderation.moved_pages import BlogAnswer
 from commentsvc.outbox import MailAddress
 from commentsvc.pages.error_pages import ErrorPages
 from commentsvc.pages.reader_sign_in import NAMING
-from commentsvc.readers import accounts
-from commentsvc.settings.schema import MailSettings, OidcSettings, ServerSettings, Settings, Site
+from commentsvc.readers import accounts, mailed_comments
+from commentsvc.settings.schema import (
+    InboxSettings,
+    MailSettings,
+    OidcSettings,
+    ServerSettings,
+    Settings,
+    Site,
+)
 from tests.unit.admin import test_first_owner, test_passkeys, test_two_factor
 from tests.unit.admin_client import PASSWORD, Seat, seated
 from tests.unit.app_fixture import SETTINGS, Served, data, served, waiting
@@ -37,6 +45,7 @@ WHOLE: Final = replace(
     server=ServerSettings(public_url="https://comments.example"),
     comments=replace(SETTINGS.comments, message_length=8_000, author_length=80, votes="both"),
     mail=MailSettings(host="localhost", sender="c@blog.example", moderators=("mo@blog.example",)),
+    inbox=InboxSettings(address="comments@blog.example"),
     oidc=OidcSettings(issuer="https://login.example", client_id="x", client_secret="y"),
     sites=(
         Site(
@@ -48,6 +57,7 @@ WHOLE: Final = replace(
             images=True,
             webmentions=True,
             private_notes=True,
+            comments_by_mail=True,
             sign_in=("mail", "blog"),
             sso_url=f"{BLOG}/login",
             sso_secret="0123456789abcdef0123456789abcdef",
@@ -108,6 +118,12 @@ class Visit:
 
     def decision(self, status: str, comment: int, hours: int = 1) -> str:
         return self.link("comment", status, comment, 1, "mo@blog.example", hours=hours)
+
+    def by_mail(self, hours: int = 1) -> str:
+        """Return the address of the page of a comment that came by mail."""
+        mail = MailedComment(b"x", "blog", PAGE, "eva@home.example", "Eva", "Hi **you** שלום", "en")
+        self.write(mailed_comments.add, mail, self.now)
+        return f"/mail/submit?{self.link('submit', 1, self.now, hours=hours)}"
 
     def answer(self, comment: int) -> str:
         self.write(_prove_address)
@@ -265,6 +281,21 @@ PAGES: Final[dict[str, list[State]]] = {
     "POST /mail/own": [
         lambda v: v.form("/mail/own", "email=x"),
         lambda v: v.form("/mail/own", "email=rosa@home.example"),
+    ],
+    "GET /mail/write": [
+        lambda v: v.get(f"/mail/write?url={PAGE}&site=blog"),
+        lambda v: v.get(f"/mail/write?url={PAGE}&site=blog&lang=he"),
+        lambda v: v.get("/mail/write?url=https://else.example/"),
+    ],
+    "GET /mail/submit": [
+        lambda v: v.get(v.by_mail()),
+        lambda v: v.get(f"{v.by_mail()}&lang=ar"),
+        lambda v: v.get(v.by_mail(hours=-1)),
+    ],
+    "POST /mail/submit": [
+        lambda v: v.form(v.by_mail(), "name=Eva&message=Hi"),
+        lambda v: v.form(v.by_mail(), "name=&message=Kept"),
+        lambda v: v.form("/mail/submit?t=x", "name=Eva&message=Kept"),
     ],
     "GET /mail/export": [lambda v: v.get(f"/mail/export?{v.link('export', 'rosa@home.example')}")],
     "POST /mail/export": [lambda v: v.form("/mail/export?t=x", "")],

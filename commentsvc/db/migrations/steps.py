@@ -221,3 +221,24 @@ PRIVATE_NOTES: Final = (
     "ALTER TABLE outbox ADD COLUMN note_id INTEGER REFERENCES note (id) ON DELETE CASCADE",
     "CREATE INDEX IF NOT EXISTS outbox_by_note ON outbox (note_id) WHERE note_id IS NOT NULL",
 )
+
+MAILED_COMMENTS: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS mailed_comment (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        digest BLOB NOT NULL,
+        sender BLOB NOT NULL,
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        url TEXT NOT NULL,
+        email TEXT NOT NULL,
+        author TEXT NOT NULL,
+        words TEXT NOT NULL,
+        received_at INTEGER NOT NULL,
+        sent_at INTEGER
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX IF NOT EXISTS mailed_comment_digest ON mailed_comment (digest)",
+    "CREATE INDEX IF NOT EXISTS mailed_comment_sender_received_at"
+    " ON mailed_comment (sender, received_at)",
+    "CREATE INDEX IF NOT EXISTS mailed_comment_received_at ON mailed_comment (received_at)",
+)

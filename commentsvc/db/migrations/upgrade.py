@@ -74,6 +74,7 @@ STEPS: Final[dict[str, Step]] = {
     "0009_unlisted_pages": _running(lambda: steps.UNLISTED_PAGES),
     "0010_languages": _running(lambda: steps.LANGUAGES),
     "0011_private_notes": _running(lambda: steps.PRIVATE_NOTES),
+    "0012_mailed_comments": _running(lambda: steps.MAILED_COMMENTS),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

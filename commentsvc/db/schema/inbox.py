@@ -1,11 +1,11 @@
-"""The table of received mails, and the value of one of its rows."""
+"""The tables of received mails, and the values of their rows."""
 
 from typing import Final
 
 import msgspec
 import peewee
 
-from commentsvc.db.schema.comments import Table, add_index, one_of
+from commentsvc.db.schema.comments import SiteTable, Table, add_index, one_of
 
 QUOTING: Final = "quoting"  # what it quotes may be among its words
 UNCERTAIN: Final = "uncertain"  # it may be automatic, or its letters are wrong
@@ -53,7 +53,30 @@ class MailboxTable(Table):
     read_at = peewee.IntegerField()
 
 
-TABLES: Final = (ReceivedMailTable, MailboxTable)
+class MailedCommentTable(Table):
+    """A comment that came by mail: see `readers.mailed_comments`.
+
+    `digest` identifies the mail, `sender` is that of the address. All texts are deleted when the
+    comment was sent (then `sent_at` is set), or after a time. `url` is "" if the mail named no page
+    that its address is for, `words` if it cannot be read.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    digest = peewee.BlobField(unique=True)
+    sender = peewee.BlobField()
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    url = peewee.TextField()
+    email = peewee.TextField()
+    author = peewee.TextField()
+    words = peewee.TextField()
+    received_at = peewee.IntegerField()
+    sent_at = peewee.IntegerField(null=True)
+
+    class Meta:
+        indexes = ((("sender", "received_at"), False), (("received_at",), False))
+
+
+TABLES: Final = (ReceivedMailTable, MailboxTable, MailedCommentTable)
 
 
 class ReceivedMail(msgspec.Struct, frozen=True):
@@ -75,3 +98,15 @@ class MailboxProgress(msgspec.Struct, frozen=True):
     validity: int
     uid: int
     read_at: int
+
+
+class MailedComment(msgspec.Struct, frozen=True):
+    """A comment that came by mail: see MailedCommentTable. `language` is that of our mails."""
+
+    digest: bytes
+    site: str
+    url: str
+    email: str
+    author: str
+    words: str
+    language: str

@@ -28,6 +28,7 @@ RELEASED = {
     "0009_unlisted_pages": "5df3be475f91f080",
     "0010_languages": "a0cadaf87014309d",
     "0011_private_notes": "1d9d21eb5bf927d5",
+    "0012_mailed_comments": "7bd065a3ea5d721e",
 }
 
 Make = Callable[[str], str]
