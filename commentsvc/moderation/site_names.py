@@ -23,6 +23,7 @@ from commentsvc.db.schema.comments import (
     SiteTable,
     ThreadTable,
 )
+from commentsvc.db.schema.inbox import MailedCommentTable
 from commentsvc.db.schema.mentions import FollowedPostTable, MentionTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderSkeletonTable, ReaderTable, SignInLinkTable
@@ -48,6 +49,7 @@ ROWS: Final[dict[Any, tuple[str, ...]]] = {
     ReaderSkeletonTable: ("skeleton", "reader"),
     SignInLinkTable: (),
     DailyStatsTable: ("day", "status"),
+    MailedCommentTable: (),
 }
 
 # The rows of a site that a row of another table names by its id.

@@ -77,6 +77,7 @@ def test_all_of_it_is_told(database: Database) -> None:
         "wishes": [{"site": "blog", "answers_by_mail": "asked"}],
         "follows": [],
         "sign_ins": [],
+        "by_mail": [],
     }
 
 
