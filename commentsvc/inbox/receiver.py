@@ -6,8 +6,8 @@ like a comment, and a mail says so. An answer to a private note is mailed to its
 published; nothing is mailed if it may have words of others. A reader's answer becomes a reply to
 the comment that the mail was about, and passes the same checks as every comment. Each mail of ours
 can be answered once; the result is mailed to the address that our mail went to, wherever the answer
-came from. A mail to the address of a page waits until its sender has
-confirmed it: see `readers.mailed_comments`.
+came from. A mail to the address of a page waits until its sender has confirmed it: see
+`readers.mailed_comments`.
 """
 
 import hashlib
