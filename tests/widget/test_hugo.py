@@ -310,6 +310,22 @@ def test_the_words_are_in_the_language_of_the_blog(site: Site) -> None:
     assert ">Commentaires</a>" in files["index.html"]
 
 
+def test_a_post_and_an_entry_of_a_feed_lead_to_writing_a_comment_as_a_mail(site: Site) -> None:
+    site.post("one")
+    site.post("silent", "comments: false")
+    partial = '{{ partial "comment-by-mail.html" . }}'
+    site.write("layouts/_default/single.html", partial)
+    address = f"{HOST}/mail/write?lang=fr&amp;site=blog&amp;url=%2Fnotes%2Fposts%2Fone%2F"
+    wiring = 'defaultContentLanguage = "fr"\n' + THEME
+    files = site.build(wiring=wiring, more='site = "blog"\n')
+    assert f'href="{address}">Écrivez votre commentaire' in files["posts/one/index.html"]
+    assert "mail/write" not in files.get("posts/silent/index.html", "")  # Hugo writes no empty page
+    described = f"<description>{partial[:-3]} | html }}}}</description>"
+    template = RSS_FEED.replace('{{ partial "comments-feed.html" . }}', described)
+    entries = {each.title: each for each in feed(site, template).entries}
+    assert "/mail/write?lang=en&amp;url=%2Fnotes%2Fposts%2Fone%2F" in entries["one"].summary
+
+
 @pytest.mark.parametrize("lang", ["bn", "fa", "hi", "nn"])
 def test_a_count_has_the_digits_of_the_language(site: Site, lang: str) -> None:
     site.write("layouts/_default/single.html", '{{ partial "commentsvc/counted.html" 1905 }}')

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import json
 import re
 from collections.abc import Iterator
 from email import message_from_bytes
@@ -10,8 +11,9 @@ from email.parser import BytesHeaderParser
 from email.policy import SMTP
 from html import unescape
 from pathlib import Path
-from urllib.parse import parse_qs, unquote, urlencode
+from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
+import feedparser
 import pytest
 from msgspec.structs import replace
 
@@ -338,6 +340,25 @@ def test_the_address_and_the_subject_are_understood_in_all_languages(service: Se
         assert page(automatic.subject(head), word, sites) == ("blog", "/a/?n=1"), tag
         broken = f"{subject[:-9]}\n {subject[-9:]}"
         assert page(broken, word, sites) == ("blog", "/a/?n=1"), tag
+
+
+def test_each_entry_of_a_feed_has_the_link_to_write(service: Served) -> None:
+    for url in ("https://blog.example/a/?b=2&n=1", "https://quiet.example/a/"):
+        assert service.submit("Hi", url).status == 201
+        address = quote(urlsplit(url)._replace(scheme="", netloc="").geturl(), safe="")
+        name = "blog" if "blog" in url else "quiet"
+        link = f"https://c.example/mail/write?url={address}&site={name}&lang=en"
+        query = urlencode({"site": name})
+        html = data_of_feed(service.get(f"/feed.json?{query}").body)
+        atom = feedparser.parse(service.get(f"/feed.atom?{query}").body)
+        rss = feedparser.parse(service.get(f"/feed.rss?{query}").body)
+        assert [atom.bozo, rss.bozo] == [False, False]
+        shown = [html, atom.entries[0].content[0].value, rss.entries[0].summary]
+        assert all((link in unescape(each)) is (name == "blog") for each in shown), shown
+
+
+def data_of_feed(body: bytes) -> str:
+    return str(json.loads(body)["items"][0]["content_html"])
 
 
 @pytest.mark.parametrize(
