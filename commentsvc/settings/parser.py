@@ -258,7 +258,9 @@ class SettingsParser:
             value, where, from_text = table[field.name]
             kind, meta, *_ = get_args(field.type)
             extra = meta.extra or {}
-            if from_text and get_origin(kind) is tuple:
+            if isinstance(value, str) and extra.get("one_word") and not from_text:
+                value = [value]
+            elif from_text and get_origin(kind) is tuple:
                 value = [item.strip() for item in value.split(",") if item.strip()]
             try:
                 right = msgspec.convert(value, field.type, strict=not from_text)

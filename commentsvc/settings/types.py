@@ -198,7 +198,7 @@ def _tidy_methods(methods: tuple[str, ...]) -> tuple[str, ...]:
 
 SIGN_IN = Meta(
     description='a list out of "mail", "provider", "blog" and "required"',
-    extra={"tidy": _tidy_methods},
+    extra={"tidy": _tidy_methods, "one_word": True},
 )
 SHARED_SECRET = text(
     r"|[\x21-\x7e]{32,200}", "nothing, or 32 to 200 characters without spaces", secret=True

@@ -397,3 +397,9 @@ MAILED = {
     "COMMENTSVC_MAIL_SENDER": "a@b.example",
     "COMMENTSVC_SERVER_PUBLIC_URL": "https://c.example",
 }
+
+
+def test_one_way_to_sign_in_needs_no_brackets(tmp_path: Path) -> None:
+    for given in ('"required"', '["required"]'):
+        [site] = load_text(tmp_path, f"[[site]]\nsign_in = {given}\n").sites
+        assert site.members_only
