@@ -62,6 +62,7 @@ export interface CommentPage {
   votes?: Record<string, number>;
   likes?: number;
   reposts?: number;
+  posts?: string[];
 }
 
 /** What the service tells of pages in a list, by url, and of their site. */

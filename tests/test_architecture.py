@@ -921,7 +921,7 @@ SCRIPTS = [
     "thread/submitted", "thread/reveal", "thread/live", "thread/fresh", "thread/approval",
     "thread/languages",
     "thread/target", "thread/extras", "thread/folding", "thread/moderate", "thread/visits",
-    "thread/muting", "thread/click", "thread/searching",
+    "thread/muting", "thread/click", "thread/searching", "thread/fediverse",
     "thread/own_comments", "thread/own_buttons", "thread/prerendered",
     "thread/accent", "thread/contrast",
     "thread/deleted", "thread/likes",

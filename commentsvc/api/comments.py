@@ -70,6 +70,7 @@ from commentsvc.http.messages import (
     json_answer,
 )
 from commentsvc.http.operation import TEXT, handles, json_of
+from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, fragment, site_tag, thread_tag, views_tag
 from commentsvc.submissions.service import Accepted
 from commentsvc.util.text import excerpt
@@ -355,7 +356,13 @@ class CommentsApi:
             deleted=part.deleted or UNSET,
             likes=part.thread.likes,
             reposts=part.thread.reposts,
+            posts=self._posts(site, part.thread.url),
         )
+
+    def _posts(self, site: str, url: str) -> list[str]:
+        if not self._sites.names_posts(site):
+            return []
+        return self._database.read_now(mentions.fediverse_posts, site, url)
 
     @handles(
         "POST",

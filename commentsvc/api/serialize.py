@@ -189,7 +189,8 @@ class ListedComments(Answer, frozen=True):
     `count` is the number of all approved comments. For more comments, send `next` as `after`. From
     `closes` on, the page accepts no more comments. `voting` says which votes are possible. If
     `since` was given, `votes` has the votes of all comments by id, and `deleted` the ancestors of
-    comments in `data` that are no longer shown. `likes` and `reposts` are those on other sites.
+    comments in `data` that are no longer shown. `likes` and `reposts` are those on other
+    sites; `posts` are posts about the page to which accounts on Mastodon can reply.
     """
 
     data: list[Item]
@@ -201,6 +202,7 @@ class ListedComments(Answer, frozen=True):
     deleted: list[DeletedComment] | UnsetType = UNSET
     likes: Number = 0
     reposts: Number = 0
+    posts: list[str] = msgspec.field(default_factory=list)
 
 
 class Preview(Answer, frozen=True, gc=False):

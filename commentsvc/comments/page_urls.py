@@ -257,6 +257,11 @@ class Sites:
         """Return whether views of pages of the site `name` are counted."""
         return self._sites[name].views
 
+    def names_posts(self, name: str) -> bool:
+        """Return whether posts on social networks may be about pages of the site `name`."""
+        site = self._sites[name]
+        return bool(site.social_sitemap or site.social_accounts or site.social_posts)
+
     def origin(self, name: str) -> str:
         """Return the origin of the pages of the site `name`; "" if the settings name none."""
         return self._sites[name].origin

@@ -15,6 +15,7 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import SiteTable, ThreadTable
 from commentsvc.db.schema.mentions import LIKE, REPLY, REPOST, FollowedPostTable, MentionTable
+from commentsvc.model import thread_tag
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
 # The most mentions that wait for their first check; further ones are refused.
@@ -26,6 +27,9 @@ FOLLOWED: Final = 90 * DAY_MS
 # Between two checks for new posts, and for replies to recent ones: a server of Mastodon answers 300
 # requests in 5 minutes, which suffices for hundreds of posts.
 INTERVAL: Final = 15 * MINUTE_MS
+
+# The most posts about a page that readers are told of.
+MOST_POSTS: Final = 5
 
 _MENTION: Final = (
     MentionTable.id,
@@ -205,7 +209,22 @@ def follow(tx: Transaction, page: PageRef, address: str, now: int) -> None:
     nothing = {"likes": 0, "reposts": 0, "attempts": 0, "etag": ""}
     row = FollowedPostTable.insert(**fields, **nothing, found_at=now, next_at=now)
     identity = [FollowedPostTable.site, FollowedPostTable.url, FollowedPostTable.address]
-    tx.change(row.on_conflict(action="NOTHING", conflict_target=identity))
+    if tx.change(row.on_conflict(action="NOTHING", conflict_target=identity)) > 0:
+        tx.purge(thread_tag(page.site, queries.thread(tx, *page).url))
+
+
+@prepared
+def _find_posts(site: Param, url: Param, most: Param) -> Select:
+    found = FollowedPostTable.select(FollowedPostTable.address).where(
+        FollowedPostTable.site == site, FollowedPostTable.url == url
+    )
+    return found.order_by(FollowedPostTable.address).limit(most)
+
+
+def fediverse_posts(snapshot: Snapshot, site: str, url: str) -> list[str]:
+    """Return the addresses of posts about a page to which accounts on Mastodon can reply."""
+    found = (row[0] for row in snapshot.query(_find_posts, site, url, MOST_POSTS))
+    return [each for each in found if each.startswith("https://") and "//bsky.app/" not in each]
 
 
 def due_posts(snapshot: Snapshot, now: int, most: int) -> list[FollowedPost]:

@@ -67,6 +67,7 @@ from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
 from commentsvc.markup.markdown import absolute
+from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.pages.error_pages import said_by_widget
 from commentsvc.submissions.service import Accepted
@@ -371,6 +372,9 @@ class Embed:
             preset=given.closed or "",
             count=part.thread.count,
             likes=part.thread.likes,
+            posts=self._database.read_now(mentions.fediverse_posts, page.site, part.thread.url)
+            if self._sites.names_posts(page.site)
+            else [],
             webmentions=page.site in self._webmentions,
             by_mail=self._mail_page(above, page, language) if page.site in self._by_mail else "",
             reposts=part.thread.reposts,

@@ -77,6 +77,7 @@ export function follow(thread, signal) {
   });
   listen();
   tellMoments(thread);
+  if (thread.page.posts) import("./fediverse.js").then(({ offerReply }) => offerReply(thread), () => {});
   if (thread.page.count > 50) import("./searching.js").then(({ offerSearch }) => offerSearch(thread), () => {});
   import("./accent.js").then(({ followLinks }) => followLinks(thread.host), () => {});
 }

@@ -149,6 +149,7 @@ class Answers:
         self.part = 1000  # comments in one answer
         self.work: object = None  # the proof of work that a form has to do
         self.length = 8000  # characters that a message may have
+        self.posts: list[str] = []  # about the page, on Mastodon
         self.likes = 0  # of the page, on other sites
         self.images = 0  # bytes that a picture may have; 0 if comments have none
         self.uploads: list[bytes] = []
@@ -280,8 +281,8 @@ class Answers:
         body: dict[str, object] = {"data": data, "count": len(self.comments)}
         if self.likes:
             body["likes"] = self.likes
-        if self.deleted:
-            body["deleted"] = self.deleted
+        known = {"posts": self.posts, "deleted": self.deleted}
+        body |= {name: value for name, value in known.items() if value}
         if self.closes:
             body["closes"] = self.closes
         if self.voting:
