@@ -79,6 +79,7 @@ from commentsvc.pages.error_pages import ErrorPages
 from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages, errors_as_pages
 from commentsvc.pages.personal_data import PersonalDataPages
+from commentsvc.pages.privacy_page import PrivacyPage
 from commentsvc.pages.reader_sign_in import SignInPages
 from commentsvc.pages.search import SearchPage
 from commentsvc.runtime import handover, maintenance, process, request_trace, rerender
@@ -529,6 +530,7 @@ def _routes_for_readers(
         *declared_routes(
             LinkPages(service),
             PersonalDataPages(service),
+            PrivacyPage(service),
             SearchPage(service, searches),
             CommentsByMail(service, submissions),
             wrap=as_pages,

@@ -64,6 +64,7 @@ from commentsvc.pages import (
     follow,
     mail_links,
     personal_data,
+    privacy_page,
     reader_sign_in,
 )
 from commentsvc.pages import search as search_page
@@ -153,7 +154,7 @@ These pages work without JavaScript, on phones and by keyboard.
 PARTS = (
     ("Comments", "", (comments, search, stream, author, reactions, views, images, avatars)),
     ("Feeds", "", (feeds,)),
-    ("Pages without JavaScript", "", (embed, search_page, comment_forms)),
+    ("Pages without JavaScript", "", (embed, search_page, comment_forms, privacy_page)),
     (
         "Replies from elsewhere",
         "See [Replies from elsewhere](mentions.md).",

@@ -57,6 +57,7 @@ FOR_MODERATORS: Final = (
     "commentsvc/delivery/telegram.py",
     "commentsvc/delivery/telegram_buttons.py",
     "commentsvc/delivery/webhooks.py",
+    "commentsvc/legal/",
     "commentsvc/moderation/",
     "commentsvc/spam/bans.py",
     "commentsvc/spam/reasons.py",

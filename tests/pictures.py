@@ -86,6 +86,7 @@ SETTINGS: Final = {
     "COMMENTSVC_SITE_TITLE": "Slow Bench",
     "COMMENTSVC_SITE_REACTIONS": "👍,❤️,🎉",
     "COMMENTSVC_SITE_ISSO": "true",
+    "COMMENTSVC_SITE_CONTACT": "Ann Example, Elm Street 1, Bree, ann@blog.example",
 }
 # What the form asks for
 ASKS: Final = {
@@ -228,6 +229,12 @@ def moderation(page: Page, scheme: str) -> None:
     save(page, f"moderation-{scheme}")
 
 
+def privacy(page: Page, scheme: str) -> None:
+    """The page about privacy."""
+    page.goto("/privacy")
+    save(page, f"privacy-{scheme}")
+
+
 def archived(browser: Browser, data: Path) -> None:
     """A thread in an archive, which is opened from the disk."""
     folder = data / "archive"
@@ -312,6 +319,7 @@ def make(browser: Browser, service: Service, blog: Blog) -> None:
         ("thread", thread, blog.origin, (860, 1130)),
         ("form", form, blog.origin, (720, 470)),
         ("moderation", moderation, service.address, (1100, 720)),
+        ("privacy", privacy, service.address, (760, 900)),
     ]
     themed = f'<comment-thread url="{POST}"></comment-thread>'
     for scheme in SCHEMES:

@@ -29,7 +29,7 @@ STATIC = ROOT / "static"
 _DATA = ["model", "errors", "settings", "util", "db"]
 _COMMENTS = [*_DATA, "outbox", "readers", "markup", "comments"]
 _RULES = [*_COMMENTS, "feedback", "spam", "moderation"]
-_SERVICE = [*_RULES, "auth", "backup", "delivery", "http"]
+_SERVICE = [*_RULES, "auth", "backup", "delivery", "http", "legal"]
 _HANDLERS = [*_SERVICE, "cluster", "context", "submissions"]
 ALLOWED: dict[str, list[str]] = {
     "model": [],
@@ -38,6 +38,7 @@ ALLOWED: dict[str, list[str]] = {
     "settings": ["util"],
     "db": ["model", "settings", "util"],
     "outbox": _DATA,
+    "legal": ["outbox", "settings", "util"],
     "cluster": _DATA,
     "http": ["settings", "util", "_core"],
     "backup": [*_DATA, "outbox"],
@@ -97,7 +98,7 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 # Who sends requests to addresses of the settings, to addresses of strangers, or to both.
 SETTINGS_CLIENTS = frozenset({
     "admin.provider", "api.avatars", "auth.oidc", "blog.translations", "blog.unlisted",
-    "cli.moved_pages", "cli.translations", "delivery.akismet", "delivery.builds",
+    "cli.legal", "cli.moved_pages", "cli.translations", "delivery.akismet", "delivery.builds",
     "delivery.classifier", "delivery.judge", "delivery.telegram_buttons", "delivery.webhooks",
     "imports.importer", "imports.sources.blog_pages", "mentions.page_posts", "mentions.poller",
     "pages.reader_sign_in", "util.polite_client",

@@ -44,6 +44,7 @@ ELSEWHERE: Final = {
     "history": "moderate.history",
     "import": "imports.import_",
     "init": "setup.init",
+    "legal": "legal.legal",
     "list": "moderate.list_",
     "mail": "mail.mail",
     "moderator": "moderators.moderator",
@@ -60,7 +61,7 @@ ELSEWHERE: Final = {
 
 # All commands, below the headings of the help.
 THEMES: Final = {
-    "Set up and run": "init serve check doctor healthcheck mail",
+    "Set up and run": "init serve check doctor healthcheck mail legal",
     "Moderate comments": (
         "list search approve spam delete undo answer edit pin unpin history ban forget"
     ),
@@ -256,7 +257,14 @@ def _supervise(
 @main.command()
 @data_option
 @config_option
-def check(data: Path, settings_file: Path | None) -> None:
+@click.option(
+    "--legal",
+    "published",
+    multiple=True,
+    metavar="URL|FILE",
+    help="Also compare a text that `legal` wrote, and that is published there, to the settings.",
+)
+def check(data: Path, settings_file: Path | None, published: tuple[str, ...]) -> None:
     """Check the settings and the database.
 
     The exit code is 1 if there is a fault.
@@ -271,6 +279,7 @@ def check(data: Path, settings_file: Path | None) -> None:
         _say_settings(settings, running.address(data))
         served = running.server_settings(data) or settings  # it may have passwords that we do not
         problems += [*_unusable(served), *needs.missing(served)]
+        problems += _outdated(served, published)
     except SettingsError as error:
         problems += error.problems
     for line in running.unlike_server(data, settings_file):
@@ -289,6 +298,19 @@ def check(data: Path, settings_file: Path | None) -> None:
             problems.append(str(error))
     if problems:
         raise Failure(problems)
+
+
+def _outdated(settings: Settings, published: tuple[str, ...]) -> list[str]:
+    """Return a line for each fault of the published texts."""
+    from commentsvc.cli import legal
+
+    problems: list[str] = []
+    for where in published:
+        faults = [*legal.outdated(settings, where)]
+        if not faults:
+            click.echo(f"legal: {where} fits the settings")
+        problems += faults
+    return problems
 
 
 def _unusable(settings: Settings) -> list[str]:

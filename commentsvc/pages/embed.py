@@ -284,6 +284,7 @@ class Embed:
         self._body_bytes = settings.server.max_body_kib << 10
         self._feed_words = ReplyFeedWords(service.keys)
         self._mails = bool(settings.mail.host)
+        self._answered_for = {site.name for site in settings.sites if site.contact}
         self._replies = self._mails and settings.mail.reply_notifications
         self._webmentions = {site.name for site in settings.sites if site.webmentions}
         self._by_mail = {site.name for site in settings.sites if site.comments_by_mail}
@@ -359,6 +360,7 @@ class Embed:
             options=self._sites.options[page.site],
             sign_in=self._sign_in(page, language, is_page=bool(given.view)),
             mails=self._mails,
+            privacy=page.site in self._answered_for,
             back=back,
             blogs=self._sites.blogs(page.site),
             title=title,

@@ -107,6 +107,7 @@ class Site(Struct, frozen=True, kw_only=True):
     name: Annotated[str, NAME] = "blog"
     origins: Annotated[tuple[str, ...], ORIGINS] = ()
     title: Annotated[str, TITLE] = ""
+    contact: Annotated[str, TITLE] = ""
     language: Annotated[str, LANGUAGE] = "en"
     trailing_slash: Annotated[
         Literal["keep", "add", "remove"], Meta(description='"keep", "add" or "remove"')

@@ -52,6 +52,7 @@ WHOLE: Final = replace(
             name="blog",
             origins=(BLOG,),
             title=TITLE,
+            contact="Ann Example, Elm Street 1, Bree, ann@blog.example",
             reactions=("👍", "🎉"),
             math=True,
             images=True,
@@ -312,6 +313,10 @@ PAGES: Final[dict[str, list[State]]] = {
     "POST /mail/follow": [lambda v: v.form(f"/mail/follow?{v.link('follow', 1)}", "")],
     "GET /mail/unfollow": [lambda v: v.get(f"/mail/unfollow?{v.link('unfollow', 1)}")],
     "POST /mail/unfollow": [lambda v: v.form(f"/mail/unfollow?{v.link('unfollow', 1)}", "")],
+    "GET /privacy": [
+        lambda v: v.get("/privacy?site=blog"),
+        lambda v: v.get("/privacy?site=blog&lang=ar"),
+    ],
     "GET /reader/sign-in": [
         lambda v: v.get(f"/reader/sign-in?{READER}"),
         lambda v: v.get("/reader/sign-in?page=x&word=a-random-word"),

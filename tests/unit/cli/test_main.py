@@ -261,7 +261,7 @@ TABLE = (
     ("check", "", "its counts are right"),
 )
 # Commands that use no database, need a service or a mail server, or have tests on both elsewhere.
-ELSEWHERE = {"init", "serve", "healthcheck", "doctor", "mail", "copy", "site"}
+ELSEWHERE = {"init", "serve", "healthcheck", "doctor", "mail", "copy", "site", "legal"}
 
 
 def test_every_command_works_with_both_engines(
@@ -366,7 +366,7 @@ def test_a_connection_that_is_lost_in_a_command_is_one_line(
 # its owner can (`settings.data_dir`, `runtime.control`). Roles cannot bind this person:
 OF_THE_MACHINE = {
     "Who can open the database can read all of this in it.": (
-        "list, search, history, check, healthcheck, export, backup, ban list, thread list,"
+        "list, search, history, check, legal, healthcheck, export, backup, ban list, thread list,"
         " moderator list, moderator token list, moderator credential list"
     ),
     "Who can open the database can change all of this in it.": (
