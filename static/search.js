@@ -20,7 +20,7 @@ export class CommentSearch extends HTMLElement {
   }
 
   async connectedCallback() {
-    const attributes = [this.url, this.site, this.closest("[lang]")?.lang].join(" ");
+    const attributes = [this.url, this.site, this.closest("[lang]")?.getAttribute("lang")].join(" ");
     if (this.#shown == attributes && this.firstChild) return;
     this.#shown = attributes;
     try {

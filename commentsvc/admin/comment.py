@@ -23,8 +23,10 @@ from commentsvc.moderation.review import MANY
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.text import excerpt
 
 LAST_COMMENTS: Final = 6  # of an author, on the page of one of them
+SHOWN: Final = 100  # characters of each
 
 
 class CommentDetails(NamedTuple):
@@ -42,9 +44,12 @@ class CommentDetails(NamedTuple):
 
 
 class AuthorHistory(NamedTuple):
-    """The last comments with an author's address, and how many of the newest have each status."""
+    """The last comments with an author's address, each with the beginning of its text.
 
-    last: list[Entry]
+    `numbers` is how many of the newest have each status.
+    """
+
+    last: list[tuple[Entry, str]]
     numbers: dict[str, int]
 
     @classmethod
@@ -61,7 +66,8 @@ class AuthorHistory(NamedTuple):
             )
             for status in STATUSES
         }
-        return cls(found.items, {status: number for status, number in numbers.items() if number})
+        last = [(entry, excerpt(entry.comment.html, SHOWN)) for entry in found.items]
+        return cls(last, {status: number for status, number in numbers.items() if number})
 
 
 class CommentPage:

@@ -40,7 +40,7 @@ from commentsvc.api.serialize import (
 )
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
-from commentsvc.comments import popular, queries
+from commentsvc.comments import fediverse, popular, queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.popular import DAYS, DiscussedPage, Period
@@ -70,7 +70,6 @@ from commentsvc.http.messages import (
     json_answer,
 )
 from commentsvc.http.operation import TEXT, handles, json_of
-from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, fragment, site_tag, thread_tag, views_tag
 from commentsvc.submissions.service import Accepted
 from commentsvc.util.text import excerpt
@@ -362,7 +361,7 @@ class CommentsApi:
     def _posts(self, site: str, url: str) -> list[str]:
         if not self._sites.names_posts(site):
             return []
-        return self._database.read_now(mentions.fediverse_posts, site, url)
+        return self._database.read_now(fediverse.posts, site, url)
 
     @handles(
         "POST",

@@ -203,7 +203,7 @@ def _bounds(settings: Settings) -> dict[str, Json]:
     url = {"pattern": url_pattern(settings.sites), "minLength": 1, "maxLength": LENGTH}
     author: Json = {"minLength": 1, "maxLength": settings.comments.author_length}
     if any(site.name_field != REQUIRED for site in settings.sites):
-        author |= {"minLength": 0, "pattern": ""}
+        author = {"maxLength": settings.comments.author_length}
     return {
         "author": author,
         "message": {"minLength": 1, "maxLength": settings.comments.message_length},

@@ -345,9 +345,11 @@ def from_json(body: bytes, rules: Rules) -> Submission:
 
 
 def from_form(form: Mapping[str, str], rules: Rules) -> Submission:
-    """Read a submission from the fields of a posted form, as `from_json` does."""
+    """Read a submission from a posted form, as `from_json` does; `thank` is for notes alone."""
     problems: dict[str, Text] = {}
-    values: dict[str, object] = {name: text for name, text in form.items() if text}
+    values: dict[str, object] = {
+        name: text for name, text in form.items() if text and name != "thank"
+    }
     if (parent := whole_number(form.get("parent", ""))) is not None:
         values["parent"] = parent
     if wish := values.pop("notify", ""):

@@ -22,6 +22,7 @@ from commentsvc.util.timestamps import DAY_MS
 # The lines about a site, with all settings.
 Lines: TypeAlias = Callable[[Settings, Site], Iterator[Item]]
 BETWEEN: Final = {"hourly": 1 / 24, "daily": 1, "weekly": 7}  # days between two backups
+COMMENTS_BY_MAIL_KEPT: Final = 30  # days, see readers.mailed_comments
 AKISMET, TELEGRAM = "rest.akismet.com", "api.telegram.org"
 
 
@@ -81,6 +82,24 @@ def _pictures(_settings: Settings, site: Site) -> Iterator[Item]:
         yield (_("Pictures in comments. The place and time in the picture’s file are removed."),)
 
 
+def _private_notes(_settings: Settings, site: Site) -> Iterator[Item]:
+    if site.private_notes:
+        text = _(
+            "Private notes to the author of the blog: the name, the text, the words that were "
+            "selected on the page, and the email address if it is given. They are not published."
+        )
+        yield (text,)
+
+
+def _comments_by_mail(_settings: Settings, site: Site) -> Iterator[Item]:
+    if site.comments_by_mail:
+        text = _(
+            "Comments that are sent by mail: the address and the text, until the sender confirms "
+            "them; a digest of the address also afterwards, to limit their number."
+        )
+        yield text, *_kept(COMMENTS_BY_MAIL_KEPT)
+
+
 def _addresses(settings: Settings, _site: Site) -> Iterator[Item]:
     if settings.mail.host:
         text = _(
@@ -137,6 +156,8 @@ STORED: Final[tuple[tuple[Lines, str], ...]] = (
     (_spam, "spam.keep_spam_days"),
     (_networks, "privacy.keep_network_days"),
     (_pictures, "site.images"),
+    (_private_notes, "site.private_notes"),
+    (_comments_by_mail, "site.comments_by_mail"),
     (_addresses, "mail.host"),
     (_messages, "mail.host"),
     (_readers, "site.sign_in"),

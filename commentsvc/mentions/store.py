@@ -28,9 +28,6 @@ FOLLOWED: Final = 90 * DAY_MS
 # requests in 5 minutes, which suffices for hundreds of posts.
 INTERVAL: Final = 15 * MINUTE_MS
 
-# The most posts about a page that readers are told of.
-MOST_POSTS: Final = 5
-
 _MENTION: Final = (
     MentionTable.id,
     MentionTable.site,
@@ -211,20 +208,6 @@ def follow(tx: Transaction, page: PageRef, address: str, now: int) -> None:
     identity = [FollowedPostTable.site, FollowedPostTable.url, FollowedPostTable.address]
     if tx.change(row.on_conflict(action="NOTHING", conflict_target=identity)) > 0:
         tx.purge(thread_tag(page.site, queries.thread(tx, *page).url))
-
-
-@prepared
-def _find_posts(site: Param, url: Param, most: Param) -> Select:
-    found = FollowedPostTable.select(FollowedPostTable.address).where(
-        FollowedPostTable.site == site, FollowedPostTable.url == url
-    )
-    return found.order_by(FollowedPostTable.address).limit(most)
-
-
-def fediverse_posts(snapshot: Snapshot, site: str, url: str) -> list[str]:
-    """Return the addresses of posts about a page to which accounts on Mastodon can reply."""
-    found = (row[0] for row in snapshot.query(_find_posts, site, url, MOST_POSTS))
-    return [each for each in found if each.startswith("https://") and "//bsky.app/" not in each]
 
 
 def due_posts(snapshot: Snapshot, now: int, most: int) -> list[FollowedPost]:

@@ -25,6 +25,7 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.db.schema.inbox import MailedCommentTable
 from commentsvc.db.schema.mentions import FollowedPostTable, MentionTable
+from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderSkeletonTable, ReaderTable, SignInLinkTable
 from commentsvc.db.schema.search import DailyStatsTable
@@ -50,6 +51,7 @@ ROWS: Final[dict[Any, tuple[str, ...]]] = {
     SignInLinkTable: (),
     DailyStatsTable: ("day", "status"),
     MailedCommentTable: (),
+    NoteTable: (),
 }
 
 # The rows of a site that a row of another table names by its id.

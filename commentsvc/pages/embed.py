@@ -30,7 +30,7 @@ from commentsvc.api.reactions import Emoji, PageReactions
 from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
-from commentsvc.comments import queries
+from commentsvc.comments import fediverse, queries
 from commentsvc.comments.page_urls import Blog, PageRef, SiteOptions, UrlError
 from commentsvc.comments.queries import CommentList, DeletedComment
 from commentsvc.comments.structured_data import DescribedPage, json_ld
@@ -67,7 +67,6 @@ from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
 from commentsvc.http.router import Route, route
 from commentsvc.markup.markdown import absolute
-from commentsvc.mentions import store as mentions
 from commentsvc.model import APPROVED, fragment, thread_tag
 from commentsvc.pages.error_pages import said_by_widget
 from commentsvc.submissions.service import Accepted
@@ -374,7 +373,7 @@ class Embed:
             preset=given.closed or "",
             count=part.thread.count,
             likes=part.thread.likes,
-            posts=self._database.read_now(mentions.fediverse_posts, page.site, part.thread.url)
+            posts=self._database.read_now(fediverse.posts, page.site, part.thread.url)
             if self._sites.names_posts(page.site)
             else [],
             webmentions=page.site in self._webmentions,

@@ -28,7 +28,7 @@ ROUNDS = 3
 # their address, and the result of a bounded subquery.
 MAY_SCAN = re.compile(
     r"SCAN (site|ban|search_state|sqlite_sequence|thread|daily_stats"
-    r"|search VIRTUAL TABLE INDEX .*|some|\(.*\))"
+    r"|report|search VIRTUAL TABLE INDEX .*|some|\(.*\))"
     r"( USING .*)?|SCAN CONSTANT ROW"
 )
 ALIAS = re.compile(r'(?:FROM|JOIN) "?(\w+)"? AS "?(\w+)"?')

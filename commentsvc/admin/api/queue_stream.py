@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from commentsvc.admin import render
 from commentsvc.admin.api.token_access import TokenAccess, actor_of, refused
 from commentsvc.api.stream import Publisher
 from commentsvc.auth import api_tokens
@@ -36,6 +37,7 @@ HEADERS: Final[Headers] = (
     ("X-Accel-Buffering", "no"),  # else nginx would buffer events
     NO_SNIFFING,
 )
+SESSION_HEADERS: Final[Headers] = (*HEADERS[::2], *render.HEADERS)
 
 STREAM: Final = Operation(
     method="GET",
@@ -88,7 +90,8 @@ class QueueStream:
             return _event(snapshot, who, NEWEST) if who else b""
 
         group = (hash(("session", session_id)) & 0xFFFFFFFF, SESSION_STREAMS)
-        return self._begin(f"queue:session:{session_id}", current, group)
+        response = self._begin(f"queue:session:{session_id}", current, group)
+        return msgspec.structs.replace(response, headers=SESSION_HEADERS)
 
     def _begin(self, tag: str, current: Current, group: tuple[int, int]) -> Response:
         event = self._database.read_now(current)

@@ -21,6 +21,7 @@ from commentsvc.auth.sessions import Cookies, Lifetime
 from commentsvc.auth.signed_links import LinkError, SignedLinks
 from commentsvc.auth.two_factor import TwoFactor
 from commentsvc.db.database import Database
+from commentsvc.delivery import judge
 from commentsvc.readers import accounts as readers
 from commentsvc.spam.form_tokens import FormTokens
 from commentsvc.spam.proof_of_work import ProofOfWork
@@ -82,6 +83,9 @@ GUARDS: dict[str, Guard] = {
     ),
     "readers/accounts.py of_token": lambda sent, database: database.read_now(
         readers.of_token, sent, 1
+    ),
+    "delivery/judge.py _judgement": lambda sent, _: (
+        judge._judgement(sent, "mark") or judge._judgement(f'{{"mark":"{sent}"}}', "mark")
     ),
     "spam/form_tokens.py check": lambda sent, _: FormTokens(KEYS).check(sent, "", 0, 1).usable,
     "spam/proof_of_work.py is_solved": lambda sent, _: ProofOfWork(KEYS, 9).is_solved(sent, ""),

@@ -34,6 +34,7 @@ NEW: dict[str, object] = {
     "permalink": "https://a.example/",
     "reader": 7,
     "email_key": "",
+    "lang": "de",
 }
 AWKWARD = 'A "quote" and a \\ back\\slash,\nanother line: \u00e9 \U0001f600 \\x41 {} \0'
 

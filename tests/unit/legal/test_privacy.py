@@ -6,8 +6,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.legal import privacy as privacy_text
 from commentsvc.legal.document import LegalDocument
 from commentsvc.legal.privacy import RECEIVED, STORED, privacy
+from commentsvc.readers import mailed_comments
 from commentsvc.settings.schema import (
     SECTIONS,
     BackupSettings,
@@ -25,6 +27,7 @@ from commentsvc.settings.schema import (
     SpamSettings,
 )
 from commentsvc.util.i18n import find_language, moderators_tags
+from commentsvc.util.timestamps import DAY_MS
 from tests.test_architecture import SETTINGS_CLIENTS
 
 SITE: Final = Site(origins=("https://blog.example",), contact="Ann, ann@blog.example")
@@ -47,15 +50,15 @@ NEUTRAL: Final = {
     "mail": "port security user password ca_file sender moderators digest language templates"
     " reply_notifications",
     "inbox": "port security user password token_command ca_file folder hook_secret",
-    "hooks": "secret ntfy_token telegram_chat allowed_networks",
+    "hooks": "secret ntfy_token telegram_chat telegram_decides allowed_networks",
     "oidc": "issuer client_id client_secret name",
     "readers": "client_id client_secret name",
     "mentions": "bluesky_service allowed_networks",
     "stacosys": "redirect rss_file",
     "auth": "secret_key",
     "site": "name language trailing_slash policy close_days reactions views math build_hooks"
-    " build_delay waline artalk social_sitemap moved_pages token name_field email_field"
-    " website_field guidelines agreement sso_secret",
+    " build_delay translations waline artalk social_sitemap moved_pages token name_field"
+    " email_field website_field guidelines agreement sso_secret",
 }
 # Each module that sends requests to addresses of the settings, and the settings in the texts that
 # speak of it; "" where it sends nothing about readers.
@@ -64,12 +67,15 @@ SENDERS: Final = {
     "api.avatars": "site.avatar_url",
     "auth.oidc": "readers.issuer",
     "blog.unlisted": "",
+    "blog.translations": "",
     "cli.legal": "",
     "cli.moved_pages": "",
+    "cli.translations": "",
     "delivery.akismet": "spam.akismet_key",
     "delivery.builds": "",
     "delivery.classifier": "spam.classifier_url",
     "delivery.judge": "judge.url",
+    "delivery.telegram_buttons": "hooks.telegram_token",
     "delivery.webhooks": "hooks.webhooks hooks.ntfy hooks.telegram_token hooks.slack hooks.discord",
     "imports.importer": "",
     "imports.sources.blog_pages": "",
@@ -121,6 +127,11 @@ TRIED: Final[dict[str, tuple[Settings, str]]] = {
         "stored. Kept for at most: 9 days.",
     ),
     "site.images": (of_site(images=True), "Pictures in comments."),
+    "site.private_notes": (of_site(private_notes=True), "They are not published."),
+    "site.comments_by_mail": (
+        of_site(comments_by_mail=True),
+        "to limit their number. Kept for at most: 30 days.",
+    ),
     "mail.host": (replace(PLAIN, mail=MailSettings(host="there.example")), "there.example"),
     "site.sign_in": (of_site(sign_in=("mail",)), "Of readers who sign in"),
     "site.webmentions": (of_site(webmentions=True), "Replies on other sites"),
@@ -191,6 +202,10 @@ def test_a_setting_that_stores_or_sends_personal_data_is_in_the_text(name: str) 
     assert sentence not in said(PLAIN)
     assert "secret" not in said(settings), "only the host of an address is named"
     assert document(settings).version != document(PLAIN).version
+
+
+def test_it_says_how_long_the_digest_of_a_sender_is_kept() -> None:
+    assert privacy_text.COMMENTS_BY_MAIL_KEPT * DAY_MS == mailed_comments.KEPT
 
 
 def test_hosts_of_the_operators_own_are_no_recipients() -> None:

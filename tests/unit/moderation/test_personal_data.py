@@ -78,6 +78,7 @@ def test_all_of_it_is_told(database: Database) -> None:
         "follows": [],
         "sign_ins": [],
         "by_mail": [],
+        "notes": [],
     }
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from commentsvc.comments import fediverse
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.mentions import store
 from tests.unit.app_fixture import SETTINGS, Served, data, served
@@ -51,4 +52,4 @@ def test_no_account_on_mastodon_can_reply_to_these_posts(service: Served) -> Non
 def test_an_answer_names_few_posts(service: Served) -> None:
     for number in range(9):
         follow(service, f"https://mastodon.example/@ann/{number}")
-    assert len(data(service.get("/api/comments?url=/p/"))["posts"]) == store.MOST_POSTS
+    assert len(data(service.get("/api/comments?url=/p/"))["posts"]) == fediverse.MOST_POSTS
