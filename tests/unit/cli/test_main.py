@@ -373,8 +373,8 @@ OF_THE_MACHINE = {
     "Who can open the database can change all of this in it.": (
         "approve, spam, delete, undo, edit, pin, unpin, forget, import, restore, copy, ban add,"
         " ban remove, thread close, thread open, thread age, thread title, thread reset,"
-        " thread alias, thread unalias, thread move, thread moved, thread translations, thread merge,"
-        " thread import, site rename"
+        " thread alias, thread unalias, thread move, thread moved, thread translations,"
+        " thread merge, thread import, site rename"
     ),
     "So the first account is made, and one is recovered whose password is lost.": (
         "moderator add, moderator remove, moderator role, moderator passwd, moderator no-code,"
