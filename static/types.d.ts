@@ -120,6 +120,7 @@ export interface FormToken {
   sign_in?: boolean;
   images?: number; // bytes of a picture
   by_mail?: boolean;
+  notes?: boolean;
   asks?: Asks;
 }
 

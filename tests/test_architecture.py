@@ -927,7 +927,7 @@ SCRIPTS = [
     "thread/accent", "thread/contrast",
     "thread/deleted", "thread/likes",
     "form/replying", "form/form", "form/sending", "form/preview", "form/refusal", "form/offers",
-    "form/asked", "reader/reader", "reader/reader_token", "reader/signed_in",
+    "form/asked", "form/private", "reader/reader", "reader/reader_token", "reader/signed_in",
     "pictures/attaching", "pictures/picture_panel", "pictures/uploading",
     "form/toolbar", "form/completion", "form/formatting", "form/proof_of_work", "rich", "code",
     "reactions", "views", "latest", "popular", "search", "reacting", "lists", "count", "counts",

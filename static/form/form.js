@@ -43,6 +43,8 @@ export class CommentForm {
   draft; // its name in storage
   proof; // a promise
   asked; // what its site asks for is shown
+  noted; // says that a private note was sent
+  pictures; // the button for them, and what it opens
   #preview;
 
   errors = {}; // elements by field
@@ -69,6 +71,7 @@ export class CommentForm {
     this.draft = url + "#" + (own ? "=" : "") + (parent?.id ?? "");
     const kept = storage.get(this.draft) ?? {};
     this.key = kept.key;
+    if (kept.private) this.element.append(h("input", { name: "private", type: "hidden", value: "on" }));
     const message = kept.message || about.message || (own ? parent.content : "");
     const field = this.#addField(this.element, "message", message, { required: true });
     field.placeholder = title;
@@ -235,7 +238,7 @@ export class CommentForm {
   async #prove() {
     const token = await get("form-token?" + new URLSearchParams({ url: this.about.url }));
     this.token = token;
-    if (token.notify || token.sign_in || token.images || token.asks || token.by_mail) {
+    if (token.notify || token.sign_in || token.images || token.asks || token.by_mail || token.notes || this.element.private) {
       import("./offers.js").then(({ offer }) => offer(this)).catch(() => {});
     }
     this.#countCharacters();
@@ -281,6 +284,7 @@ export class CommentForm {
     this.proof = undefined;
     this.#preview?.update();
     this.#countCharacters();
+    if (!answer.comment) return; // it was a private note
     const submitted = { bubbles: true, detail: answer };
     this.element.dispatchEvent(new CustomEvent("comment-submitted", submitted));
   }

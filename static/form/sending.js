@@ -1,6 +1,6 @@
 // Sending the comment in a form
 
-import { storage } from "../common.js";
+import { again, storage } from "../common.js";
 import { explain, faultsOf } from "./refusal.js";
 import { randomId, send } from "../send.js";
 
@@ -14,6 +14,7 @@ export async function submit(form) {
   form.key ||= randomId();
   const fields = { ...form.keep(), title: document.title };
   try {
+    /** @type {any} */
     const answer = await (form.about.own ? change(form, fields) : post(form, fields));
     forget(form, fields);
     return fields.mails && fields.mails != "none" ? { ...answer, mails: true } : answer;
@@ -47,10 +48,14 @@ function change({ about }, { message }) {
   return send("PATCH", pathOf(about, "comments/" + parent.id), { message }, own.token);
 }
 
-async function post(form, { remember, mails, ...fields }) {
+async function post(form, { remember, mails, private: isPrivate, ...fields }) {
   const patience = new Promise((done) => setTimeout(done, PATIENCE_MS));
   await Promise.race([form.begin(), patience]);
   const { about, key, token } = form;
+  if (isPrivate) {
+    const { sendNote } = await import("./private.js").catch(again("form/private"));
+    return sendNote(form, { ...fields, key, url: about.url });
+  }
   const body = {
     ...fields,
     key,

@@ -24,12 +24,13 @@ export async function attach(form) {
     input.value = ""; // so that the same file can be chosen again
   };
   const button = actionButton("", PICTURE, texts.add, { onclick: () => input.click() });
-  form.tools.append(button, input);
+  form.pictures = [button, input];
+  form.tools.append(...form.pictures);
   for (const type in SOURCES) {
     element.message.addEventListener(type, (event) => {
       const data = event[SOURCES[type]];
       const file = [...data.files].find(({ type }) => type.startsWith("image/"));
-      if (!file || data.getData("text")) return; // programs for texts add a picture of the text
+      if (!file || button.disabled || data.getData("text")) return; // programs for texts add a picture of the text
       event.preventDefault();
       open(file);
     });

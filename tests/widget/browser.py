@@ -113,7 +113,7 @@ def fill(form: Locator, message: str = TEXT) -> None:
     if not form.count():
         open_form(form.page)
     form.locator("textarea").fill(message)
-    name = form.get_by_label("Name")
+    name = form.locator("[name=author]")
     if name.is_visible():
         name.fill("Rosa Weber")
 
@@ -155,6 +155,7 @@ class Answers:
         self.uploads: list[bytes] = []
         self.notify = False  # whether mails about replies are sent
         self.sign_in = False  # whether readers may sign in
+        self.notes: list[dict[str, Any]] | None = None  # private ones, if the site takes them
         self.asks: dict[str, object] = {}  # what the site asks for, if it is not the usual
         self.expires: str | None = "2026-11-21T12:15:00Z"  # until when a comment can be changed
         self.closes: str | None = None
@@ -235,6 +236,13 @@ class Answers:
             name = f"{len(self.uploads):032x}-40x30"
             url = f"{SERVICE}/images/{name}.webp"
             self._send(route, 201, json.dumps({"image": f"image:{name}", "url": url}))
+        elif path == "/api/notes":
+            if self.notes is None:
+                error = {"code": "no_notes", "message": "Private notes are not accepted here."}
+                self._send(route, 404, json.dumps({"error": error}))
+                return
+            self.notes.append(json.loads(route.request.post_data or ""))
+            self._send(route, 202, json.dumps({"status": "received"}))
         elif path == "/api/preview":
             message = json.loads(route.request.post_data or "")["message"]
             self._send(route, 200, json.dumps({"html": f"<p>{message}</p>"}))
@@ -250,7 +258,8 @@ class Answers:
             }
             offered = {"notify": self.notify, **({"sign_in": True} if self.sign_in else {})}
             asks = {"asks": self.asks} if self.asks else {}
-            options = {**invitation, **offered, "images": self.images, **asks}
+            notes = {} if self.notes is None else {"notes": True}
+            options = {**invitation, **offered, "images": self.images, **asks, **notes}
             self._send(route, 200, json.dumps(options))
             return
         if path == "/api/reader":
