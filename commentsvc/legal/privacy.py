@@ -82,7 +82,8 @@ def _pictures(_settings: Settings, site: Site) -> Iterator[Item]:
         yield (_("Pictures in comments. The place and time in the picture’s file are removed."),)
 
 
-def _private_notes(_settings: Settings, site: Site) -> Iterator[Item]:
+def private_notes(_settings: Settings, site: Site) -> Iterator[Item]:
+    """Yield what is stored of a site's private notes, if it takes any."""
     if site.private_notes:
         text = _(
             "Private notes to the author of the blog: the name, the text, the words that were "
@@ -156,7 +157,7 @@ STORED: Final[tuple[tuple[Lines, str], ...]] = (
     (_spam, "spam.keep_spam_days"),
     (_networks, "privacy.keep_network_days"),
     (_pictures, "site.images"),
-    (_private_notes, "site.private_notes"),
+    (private_notes, "site.private_notes"),
     (_comments_by_mail, "site.comments_by_mail"),
     (_addresses, "mail.host"),
     (_messages, "mail.host"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from commentsvc.legal.document import FACTS, PROCESSING, Item, LegalDocument, Section
-from commentsvc.legal.privacy import controller, received, stored
+from commentsvc.legal.privacy import controller, private_notes, received, stored
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import Message, ngettext
 from commentsvc.util.i18n import gettext as _
@@ -20,9 +20,11 @@ READ_FIRST: Final = {
     "suspicious": _("Comments are shown at once; a person decides about suspicious ones before."),
     "none": _("Comments are shown at once, apart from spam."),
 }
-NAMELESS: Final = _(
-    "Readers need no account and choose their name freely. There are no private messages, no "
-    "advertising, no profiles of readers, and no recommendations."
+NAMELESS: Final = _("Readers need no account and choose their name freely.")
+MEMBERS: Final = _("Only readers who have signed in can comment.")
+NOTHING_ELSE: Final = _(
+    "There are no messages between readers, no advertising, no profiles of readers, and no "
+    "recommendations."
 )
 REPORTS: Final = _(
     "Everybody can report a published comment, without an account: as illegal, abusive, spam, or "
@@ -81,17 +83,22 @@ def facts(settings: Settings, site: Site) -> LegalDocument:
     """Return the facts about the service for a site."""
     policy = site.policy or settings.moderation.policy
     contact = _("Contact for authorities and readers: %(contact)s", contact=site.contact)
-    pictures = _("Readers can put pictures into comments.")
-    text_only = _("Comments are text only.")
     moderation: tuple[Message, ...] = (READ_FIRST[policy], *_automatic(settings), DECISIONS)
     sections = (
         Section(_("Controller"), (controller(site), (contact,))),
-        Section(_("The service"), ((NAMELESS,), (pictures if site.images else text_only,))),
+        Section(_("The service"), tuple(_service(settings, site))),
         Section(_("Moderation"), tuple((each,) for each in moderation)),
         Section(_("Reports"), ((REPORTS,),)),
         received(settings, site),
     )
     return LegalDocument(FACTS, _("Facts about the comment service"), sections)
+
+
+def _service(settings: Settings, site: Site) -> Iterator[Item]:
+    yield MEMBERS if site.members_only else NAMELESS, NOTHING_ELSE
+    pictures, text_only = _("Readers can put pictures into comments."), _("Comments are text only.")
+    yield (pictures if site.images else text_only,)
+    yield from private_notes(settings, site)
 
 
 def _automatic(settings: Settings) -> Iterator[Message]:

@@ -52,3 +52,15 @@ def test_the_record_has_the_accounts_of_moderators_too() -> None:
     assert "Moderators can sign in with: https://login.example" in text
     assert "sign in with: https" not in said(processing, PLAIN)
     assert "GDPR, articles 28 and 44" in text
+
+
+def test_the_facts_are_true_where_readers_sign_in_or_write_to_the_author() -> None:
+    text = said(facts, PLAIN)
+    assert "Readers need no account" in text
+    assert "Private notes" not in text
+    site = replace(SITE, members_only=True, private_notes=True)
+    text = said(facts, replace(PLAIN, sites=(site,)))
+    assert "Only readers who have signed in can comment." in text
+    assert "Readers need no account" not in text
+    assert "no messages between readers" in text
+    assert "Private notes to the author of the blog" in text
