@@ -5,6 +5,7 @@ import type { CommentCount } from "./count.js";
 import type { OwnComments } from "./thread/own_comments.js";
 import type { LatestComments } from "./latest.js";
 import type { CommentSearch } from "./search.js";
+import type { CommentCorrections } from "./corrections.js";
 import type { PopularPages } from "./popular.js";
 import type { PageReactions } from "./reactions.js";
 import type { PageViews } from "./views.js";
@@ -108,6 +109,7 @@ export interface About {
   parent?: Comment;
   own?: OwnComment;
   message?: string;
+  sent?: (text: string) => void; // after a private note: it makes none else
 }
 
 /** What the service gives a form before it sends. */
@@ -194,6 +196,12 @@ declare module "./latest.js" {
     limit: number;
   }
 }
+declare module "./corrections.js" {
+  interface CommentCorrections {
+    url: string;
+  }
+}
+
 declare module "./search.js" {
   interface CommentSearch {
     url: string;
@@ -231,6 +239,7 @@ declare global {
     "latest-comments": LatestComments;
     "popular-pages": PopularPages;
     "comment-search": CommentSearch;
+    "comment-corrections": CommentCorrections;
     "page-views": PageViews;
   }
 }

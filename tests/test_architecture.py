@@ -926,7 +926,7 @@ SCRIPTS = [
     "thread/own_comments", "thread/own_buttons", "thread/prerendered",
     "thread/accent", "thread/contrast",
     "thread/deleted", "thread/likes",
-    "form/replying", "form/form", "form/sending", "form/preview", "form/refusal", "form/offers",
+    "corrections", "form/correcting", "form/replying", "form/form", "form/sending", "form/preview", "form/refusal", "form/offers",
     "form/asked", "form/private", "reader/reader", "reader/reader_token", "reader/signed_in",
     "pictures/attaching", "pictures/picture_panel", "pictures/uploading",
     "form/toolbar", "form/completion", "form/formatting", "form/proof_of_work", "rich", "code",
@@ -967,11 +967,12 @@ def test_scripts_of_the_widget_import_only_scripts_further_down() -> None:
     assert not graph["count"] - {"counts"}, "a list of pages loads nothing else"
 
 
-def test_seven_scripts_define_elements_and_one_function_inserts_html() -> None:
+def test_eight_scripts_define_elements_and_one_function_inserts_html() -> None:
     texts = {script: (STATIC / f"{script}.js").read_text() for script in SCRIPTS}
     defines = re.compile(r"(?m)^[\w.]*\bdefine\(")
     defining = [script for script, text in texts.items() if defines.search(text)]
-    assert defining == ["comments", "reactions", "views", "latest", "popular", "search", "count"]
+    names = "comments corrections reactions views latest popular search count"
+    assert defining == names.split()
     inserts = re.compile(
         r"(?:inner|outer)HTML\s*\+?=|insertAdjacentHTML|document\.write|createContextualFragment"
     )

@@ -67,11 +67,11 @@ export class CommentForm {
     const { messages, url } = options.thread;
     const about = { messages, url, ...options };
     this.about = about;
-    const { title = messages.write, parent, own } = about;
-    this.draft = url + "#" + (own ? "=" : "") + (parent?.id ?? "");
+    const { title = messages.write, parent, own, sent } = about;
+    this.draft = url + "#" + (own ? "=" : "") + (parent?.id ?? (sent ? "?" : ""));
     const kept = storage.get(this.draft) ?? {};
     this.key = kept.key;
-    if (kept.private) this.element.append(h("input", { name: "private", type: "hidden", value: "on" }));
+    if (kept.private || sent) this.element.append(h("input", { name: "private", type: "hidden", value: "on" }));
     const message = kept.message || about.message || (own ? parent.content : "");
     const field = this.#addField(this.element, "message", message, { required: true });
     field.placeholder = title;

@@ -10,9 +10,10 @@ export async function offer(form) {
   if (mayEnter) {
     import("../reader/reader.js").then(({ offerSignIn }) => offerSignIn(form)).catch(() => {});
   }
-  const pictured = images && import("../pictures/attaching.js").then(({ attach }) => attach(form)).catch(() => {});
-  if (notify) await offerMails(form);
-  if (takesMail && !form.about.parent) await offerToMail(form);
+  const isNote = form.about.sent;
+  const pictured = images && !isNote && import("../pictures/attaching.js").then(({ attach }) => attach(form)).catch(() => {});
+  if (notify && !isNote) await offerMails(form);
+  if (takesMail && !form.about.parent && !isNote) await offerToMail(form);
   if (form.about.parent || !(notes || form.element.private)) return;
   await Promise.all([asked, pictured]); // which it hides
   const { offerPrivacy } = await import("./private.js").catch(again("form/private"));

@@ -6,6 +6,7 @@ import { send } from "../send.js";
 /** Add to `form` the box "Only for the author of this page", and leave out what a note has not. */
 export async function offerPrivacy(form) {
   const { element, choices, sendButton } = form;
+  const isAlways = Boolean(form.about.sent);
   const texts = await loadMessages(element, "-note");
   if (form.noted) return;
   const { thank } = storage.get(form.draft) ?? {};
@@ -28,7 +29,7 @@ export async function offerPrivacy(form) {
   };
   form.noted = h("p.status", { role: "status" });
   element.private?.remove(); // that of the draft
-  choices.after(h("div.actions", {}, h("label", {}, box, " ", texts.private), mayThank), form.noted);
+  choices.after(h("div.actions", {}, h("label", { hidden: isAlways }, box, " ", texts.private), mayThank), form.noted);
   box.addEventListener("change", update);
   element.addEventListener("input", () => (form.noted.textContent = ""));
   update();
@@ -46,6 +47,7 @@ export async function sendNote(form, fields) {
   const path = "notes?lang=" + about.messages.tag;
   const answer = await send("POST", path, note, storage.get("reader")?.token);
   await offerPrivacy(form);
-  form.noted.textContent = texts.sent;
+  if (about.sent) about.sent(texts.sent);
+  else form.noted.textContent = texts.sent;
   return answer;
 }

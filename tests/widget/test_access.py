@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.widget import test_elements
+from tests.widget import test_elements, test_private_notes
 from tests.widget.browser import RICH, ROOT, Answers, comment, fill, open_form
 
 Open = Callable[[], Page]
@@ -209,6 +209,36 @@ def test_reactions_and_lists_have_no_violation(
     answers.refuse("POST", 429)
     page.locator("page-reactions button").last.click()
     expect(page.get_by_role("alert")).not_to_be_empty()
+    assert_accessible()
+    assert_fits(page)
+
+
+@pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
+def test_a_private_note_and_a_correction_have_no_violation(
+    page: Page,
+    answers: Answers,
+    assert_accessible: Callable[[], None],
+    system: Scheme,
+    chosen: str | None,
+    width: int,
+) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=system)
+    if chosen:
+        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+    form = test_private_notes.begin(page, answers)
+    fill(form)
+    form.get_by_label(test_private_notes.PRIVATE).check()
+    assert_accessible()
+    test_private_notes.show_article(page)
+    test_private_notes.select(page, "#words", 4, 11)
+    near = page.locator(".commentsvc-at-words")
+    expect(near).to_be_visible()
+    assert_accessible()
+    assert_fits(page)
+    near.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label(test_private_notes.THANK)).to_be_visible()
     assert_accessible()
     assert_fits(page)
 

@@ -47,6 +47,7 @@ ELEMENTS: Final[Mapping[str, tuple[str, Values]]] = {
     "page-views": ("views", {"url": ("/a/", "/b/", HERE), "count": (True, False, False)}),
     "latest-comments": ("latest", {"site": ("one", "two", ""), "limit": (3, 10, 5)}),
     "comment-search": ("search", {"url": ("/a/", "/b/", ""), "site": ("one", "two", "")}),
+    "comment-corrections": ("corrections", {"url": ("/a/", "/b/", HERE)}),
     "popular-pages": (
         "popular",
         {
@@ -110,7 +111,7 @@ TRY = """async ([mount, elements, service]) => {
     const each = await begin(tag, values);
     const element = await expectValues("after", each.parent, tag, pick(values, 0));
     const { textContent } = element;
-    const asksAtOnce = tag != "comment-search";
+    const asksAtOnce = !["comment-search", "comment-corrections"].includes(tag);
     if (asksAtOnce && textContent != "Fallback") failures.push(`${tag} shows ${textContent}`);
     await change("changed after", each, 1);
     await change("removed after", each, 2);

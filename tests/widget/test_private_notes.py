@@ -1,12 +1,20 @@
 """Private notes: the box in the form, and corrections of words of the page."""
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.widget.browser import POST, TEXT, Answers, comment, fill, open_form, send
+from tests.widget.browser import POST, SERVICE, TEXT, Answers, comment, fill, open_form, send
 
 PRIVATE = "Only for the author of this page"
 THANK = "You may thank me by name in public"
+CORRECT = "Suggest a correction"
 SENT = "Only the author of this page can read it."
+
+ARTICLE = (
+    '<article><p id="words">Dry teh oak in the shed.</p><a href="#x">A link</a>'
+    "<comment-corrections><p>Fallback</p></comment-corrections>"
+    '<comment-thread url="/p/"><p id="outside">Not ours</p></comment-thread></article>'
+)
 
 
 def begin(page: Page, answers: Answers) -> Locator:
@@ -106,3 +114,99 @@ def test_a_note_has_no_picture_and_agrees_to_no_guidelines(page: Page, answers: 
     send(form)
     expect(form.get_by_label("Website")).to_be_focused()
     assert answers.submissions == []
+
+
+def show_article(page: Page) -> None:
+    """Show an article whose words can be corrected."""
+    page.goto("/")
+    page.evaluate(
+        """async ([html, script]) => {
+          document.querySelector("main").innerHTML = html;
+          await import(script);
+        }""",
+        [ARTICLE, f"{SERVICE}/static/corrections.js"],
+    )
+    expect(page.get_by_role("button", name=CORRECT)).to_be_visible()
+
+
+@pytest.fixture
+def article(page: Page, answers: Answers) -> Page:
+    answers.notes = []
+    show_article(page)
+    return page
+
+
+def select(page: Page, place: str, start: int, end: int) -> None:
+    page.evaluate(
+        """([place, start, end]) => {
+          const text = document.querySelector(place).firstChild;
+          getSelection().setBaseAndExtent(text, start, text, end);
+        }""",
+        [place, start, end],
+    )
+
+
+def test_a_button_appears_at_selected_words_which_go_with_the_note(
+    article: Page, answers: Answers
+) -> None:
+    near = article.locator(".commentsvc-at-words")
+    expect(near).to_be_hidden()
+    loaded = [target for _, target in answers.requests]
+    assert not [each for each in loaded if "form" in each], "what it needs is loaded on use"
+    select(article, "#words", 4, 11)
+    expect(near).to_be_visible()
+    button, words = near.bounding_box(), article.locator("#words").bounding_box()
+    assert button
+    assert words
+    assert words["y"] < button["y"] < words["y"] + words["height"] + 30
+    near.click()
+    dialog = article.get_by_role("dialog", name=CORRECT)
+    expect(dialog.locator("blockquote")).to_have_text("teh oak")
+    expect(dialog.locator("textarea")).to_be_focused()
+    expect(dialog.get_by_label(THANK)).to_be_visible()
+    expect(dialog.get_by_label(PRIVATE)).to_be_hidden()
+    expect(dialog.get_by_label("Website")).to_be_hidden()
+    dialog.locator("textarea").fill("the oak")
+    dialog.get_by_label("Name", exact=True).fill("Rosa")
+    dialog.get_by_role("button", name="Send to the author").click()
+    expect(dialog.get_by_role("status")).to_contain_text(SENT)
+    expect(dialog.get_by_role("button")).to_be_focused()
+    article.keyboard.press("Enter")
+    expect(dialog).to_have_count(0)
+    assert answers.notes
+    [note] = answers.notes
+    assert (note["quote"], note["message"], note["url"]) == ("teh oak", "the oak", "/")
+    assert answers.submissions == []
+
+
+def test_the_keyboard_suggests_a_correction_of_the_words_and_keeps_the_draft(
+    article: Page, answers: Answers
+) -> None:
+    select(article, "#words", 4, 11)
+    button = article.get_by_role("button", name=CORRECT)
+    article.get_by_role("link", name="A link").focus()
+    select(article, "#words", 4, 11)
+    article.keyboard.press("Tab")
+    expect(button).to_be_focused()
+    article.keyboard.press("Enter")
+    dialog = article.get_by_role("dialog", name=CORRECT)
+    expect(dialog.locator("textarea")).to_be_focused()
+    expect(dialog.locator("blockquote")).to_have_text("teh oak")
+    article.keyboard.type("It is ")
+    article.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(button).to_be_focused()
+    article.evaluate("getSelection().removeAllRanges()")
+    expect(article.locator(".commentsvc-at-words")).to_be_hidden()
+    button.press("Enter")
+    expect(dialog.locator("blockquote")).to_have_text("teh oak")
+    expect(dialog.locator("textarea")).to_have_value("It is ")
+    assert answers.notes == []
+
+
+def test_no_button_appears_at_words_of_the_comments(article: Page) -> None:
+    select(article, "#words", 4, 11)
+    near = article.locator(".commentsvc-at-words")
+    expect(near).to_be_visible()
+    select(article, "comment-corrections button", 0, 7)
+    expect(near).to_be_hidden()

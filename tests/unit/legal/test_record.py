@@ -58,7 +58,7 @@ def test_the_facts_are_true_where_readers_sign_in_or_write_to_the_author() -> No
     text = said(facts, PLAIN)
     assert "Readers need no account" in text
     assert "Private notes" not in text
-    site = replace(SITE, members_only=True, private_notes=True)
+    site = replace(SITE, sign_in=("required",), private_notes=True)
     text = said(facts, replace(PLAIN, sites=(site,)))
     assert "Only readers who have signed in can comment." in text
     assert "Readers need no account" not in text
