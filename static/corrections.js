@@ -31,14 +31,14 @@ export class CommentCorrections extends HTMLElement {
       const texts = await loadMessages(this, "-note");
       await Promise.all(stylesheets);
       if (signal.aborted) return;
-      const button = (more) => {
+      const button = (kind, more) => {
         const onclick = () => this.#open();
         const onmousedown = (event) => event.preventDefault(); // keeps the selection
-        return h("button.link", { type: "button", onclick, onmousedown, ...more }, texts.correct);
+        return h(kind, { type: "button", onclick, onmousedown, ...more }, texts.correct);
       };
       // The first is for the keyboard and screen readers; it takes selected words as the second does
-      const atWords = button({ className: "commentsvc-button commentsvc-at-words", tabIndex: -1, ariaHidden: "true", hidden: true });
-      this.replaceChildren(h("div.thread", {}, button({}), atWords, this.#error));
+      const atWords = button("button.button commentsvc-at-words", { tabIndex: -1, ariaHidden: "true", hidden: true });
+      this.replaceChildren(h("div.thread", {}, button("button.link"), atWords, this.#error));
       document.addEventListener("selectionchange", () => this.#watch(atWords), { signal });
     } catch {} // what the blog put into the element stays
   }

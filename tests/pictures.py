@@ -271,7 +271,7 @@ def plain(
     static = f"{blog.service}/static"
     scripts = "".join(
         f'<script type="module" src="{static}/{each}.js"></script>'
-        for each in ("comments", "reactions", "latest", "popular", "search")
+        for each in ("comments", "reactions", "latest", "popular", "search", "corrections")
     )
     style = f'<link rel="stylesheet" href="{static}/themes/{theme}.css">' if theme else ""
     (blog.folder / "plain.html").write_text(f"{PLAIN}{style}{scripts}{content}")
@@ -287,6 +287,24 @@ def searched(page: Page, blog: Blog, scheme: str) -> None:
     page.get_by_role("searchbox").press("Enter")
     page.locator("comment-search li").first.wait_for()
     save(page, f"search-{scheme}", whole=True)
+
+
+def corrected(page: Page, blog: Blog, scheme: str) -> None:
+    """A correction of words that are selected."""
+    article = (
+        "<article><h1>Wet wood</h1><p id=words>Dry teh oak in the shed, not in the kitchen.</p>"
+        "<comment-corrections></comment-corrections></article>"
+    )
+    name = f"corrections-{scheme}"
+    plain(page, blog, name, article)
+    words = "document.getElementById('words').firstChild"
+    page.evaluate(f"getSelection().setBaseAndExtent({words}, 4, {words}, 11)")
+    page.locator(".commentsvc-at-words").click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator("textarea").fill("It should be “the oak”.")
+    dialog.get_by_label("Name", exact=True).fill("Marta Lindqvist")
+    dialog.get_by_label("You may thank me").check()
+    save(page, name)
 
 
 def main() -> None:
@@ -330,6 +348,8 @@ def make(browser: Browser, service: Service, blog: Blog) -> None:
             plain(page, blog, f"elements-{scheme}", ELEMENTS, is_whole=True)
         with opened(browser, blog.origin, scheme, 452, 100) as page:
             searched(page, blog, scheme)
+        with opened(browser, blog.origin, scheme, 720, 560) as page:
+            corrected(page, blog, scheme)
         with opened(browser, blog.origin, scheme, 1328, 100) as page:
             plain(page, blog, f"side-by-side-{scheme}", beside(service.address), is_whole=True)
     for theme, scheme in (("compact", "light"), ("cards", "dark")):

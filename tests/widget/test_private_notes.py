@@ -11,7 +11,7 @@ CORRECT = "Suggest a correction"
 SENT = "Only the author of this page can read it."
 
 ARTICLE = (
-    '<article><p id="words">Dry teh oak in the shed.</p><a href="#x">A link</a>'
+    '<article><h1>Oak</h1><p id="words">Dry teh oak in the shed.</p><a href="#x">A link</a>'
     "<comment-corrections><p>Fallback</p></comment-corrections>"
     '<comment-thread url="/p/"><p id="outside">Not ours</p></comment-thread></article>'
 )
@@ -20,6 +20,7 @@ ARTICLE = (
 def begin(page: Page, answers: Answers) -> Locator:
     answers.notes = []
     page.goto(POST)
+    page.locator("comment-thread").scroll_into_view_if_needed()
     form = open_form(page)
     form.get_by_label(PRIVATE).wait_for()
     return form
