@@ -96,6 +96,7 @@ ASKS: Final = {
     "COMMENTSVC_SITE_GUIDELINES": "Be **kind**, and stay with the wood. [Our guidelines](/about/)"
     " say what is deleted.",
     "COMMENTSVC_SITE_AGREEMENT": "I agree to the guidelines",
+    "COMMENTSVC_SITE_PRIVATE_NOTES": "true",
 }
 # Comments come by mail
 MAILS: Final = {
@@ -302,7 +303,7 @@ def corrected(page: Page, blog: Blog, scheme: str) -> None:
     page.locator(".commentsvc-at-words").click()
     dialog = page.get_by_role("dialog")
     dialog.locator("textarea").fill("It should be “the oak”.")
-    dialog.get_by_label("Name", exact=True).fill("Marta Lindqvist")
+    dialog.locator("[name=author]").fill("Marta Lindqvist")
     dialog.get_by_label("You may thank me").check()
     save(page, name)
 
