@@ -60,7 +60,7 @@ export class CommentCorrections extends HTMLElement {
     const words = selection.toString().trim();
     if (words && isOurs(selection.anchorNode) && isOurs(selection.focusNode)) {
       this.#words = words.slice(0, QUOTE_LENGTH);
-      place(button, [...selection.getRangeAt(0).getClientRects()].at(-1));
+      showBelow(button, [...selection.getRangeAt(0).getClientRects()].at(-1));
     } else {
       this.#timer = setTimeout(() => {
         this.#words = "";
@@ -83,7 +83,7 @@ export class CommentCorrections extends HTMLElement {
 }
 
 /** Show the button below the end of the selected words. */
-function place(button, words) {
+function showBelow(button, words) {
   if (!words) return;
   button.hidden = false;
   const { left, top, width } = (button.offsetParent ?? document.documentElement).getBoundingClientRect();
