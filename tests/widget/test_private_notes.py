@@ -137,13 +137,13 @@ def article(page: Page, answers: Answers) -> Page:
     return page
 
 
-def select(page: Page, place: str, start: int, end: int) -> None:
+def select(page: Page, words: str, start: int, end: int) -> None:
     page.evaluate(
-        """([place, start, end]) => {
-          const text = document.querySelector(place).firstChild;
+        """([words, start, end]) => {
+          const text = document.querySelector(words).firstChild;
           getSelection().setBaseAndExtent(text, start, text, end);
         }""",
-        [place, start, end],
+        [words, start, end],
     )
 
 
