@@ -495,3 +495,24 @@ def test_programs_of_moderators_get_no_notes(service: Served) -> None:
                 answer = service.ask("GET", target, authorization=f"Bearer {token}")
                 assert answer.status in (200, 400, 404), target
                 assert b"zyxwve" not in answer.body
+
+
+def test_no_answer_to_a_public_request_that_writes_has_a_word_of_a_note(tmp_path: Path) -> None:
+    """Counts, votes, edits and lists that foreign clients ask for by POST, PUT or DELETE."""
+    site = replace(SITE, private_notes=True)
+    with served(tmp_path, replace(NOTING, sites=(site,))) as service:
+        assert service.post("/api/notes", WORDS | {"url": "/p/", "thank": True}).status == 202
+        page = dict.fromkeys(("url", "uri", "path", "page_key", "key"), "/p/")
+        asked = 0
+        for route in service.routes:
+            if route.method == "GET" or route.pattern.startswith("/moderation"):
+                continue
+            if route.operation and route.operation.permission:
+                continue
+            target = route.pattern.replace("{id}", "1").replace("{path}", "1")
+            for body in (page, ["/p/"], {**page, "email": WORDS["email"], "author": "Eve"}):
+                answer = service.ask(route.method, target, msgspec.json.encode(body))
+                assert b"zyxwv" not in answer.body, (route.method, route.pattern)
+                asked += 1
+        assert asked > 100
+        assert service.stored() == []
