@@ -40,8 +40,8 @@ export class CommentSearch extends HTMLElement {
   #form(messages) {
     const about = { ariaLabel: messages.search, placeholder: messages.search };
     const field = h("input.input", { type: "search", name: "q", maxLength: 100, required: true, ...about });
-    const list = h("ul.latest");
     const status = h("p.hint", { role: "status" });
+    const list = h("ul.latest");
     const more = h("button.button", { type: "button", hidden: true }, messages.more);
     const form = h("form.search", { role: "search" }, field, h("button.button", {}, messages.find));
     let asked = 0;
