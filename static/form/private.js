@@ -5,18 +5,17 @@ import { send } from "../send.js";
 
 /** Add to `form` the box "Only for the author of this page", and leave out what a note has not. */
 export async function offerPrivacy(form) {
-  const { element, choices, sendButton } = form;
-  const isAlways = Boolean(form.about.sent);
+  const { about, element, choices, sendButton } = form;
+  const isAlways = Boolean(about.sent);
   const texts = await loadMessages(element, "-note");
   if (form.noted) return;
   const { thank } = storage.get(form.draft) ?? {};
   const box = h("input", { name: "private", type: "checkbox", checked: Boolean(element.private) });
   const mayThank = h("label", {}, h("input", { name: "thank", type: "checkbox", checked: thank }), " ", texts.thank);
-  const sendText = sendButton.textContent;
   let others = [];
   const update = () => {
     mayThank.hidden = !box.checked;
-    sendButton.textContent = box.checked ? texts.send : sendText;
+    sendButton.textContent = box.checked ? texts.send : about.messages.send;
     if (box.checked) {
       const fields = [element.site, element.agreed].filter((field) => field && !partOf(field).hidden);
       others = fields.map((field) => ({ field, required: field.required }));
