@@ -90,7 +90,9 @@ class Agreement(RuleBasedStateMachine):
     def act(self, page: str, changed: int, unchanged: int, **fields: object) -> int:
         """Send a form that changes and skips so many comments; return the action's id."""
         location = self.send(page, **fields)
-        found = re.search(r"done=[a-z]+\.([0-9]+)\.([0-9]+)\.([0-9]+)(#c[0-9]+)?$", location)
+        found = re.search(
+            r"done=[a-z]+\.([0-9]+)\.([0-9]+)\.([0-9]+)(?:&left=[0-9.]+)?(#c[0-9]+)?$", location
+        )
         assert found, location
         assert (int(found[1]), int(found[2])) == (changed, unchanged)
         return int(found[3])
