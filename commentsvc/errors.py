@@ -14,6 +14,7 @@ CommentsError
   UrlTaken         there are comments under that url already
   BanRefused       that cannot be banned
   UnknownBan       no ban has that id
+  UnknownReader    no reader who has signed in has that id
   NotAnswerable    a comment that readers do not see cannot be answered
   NotPinnable      only a published comment that replies to none can be pinned
   NotPermitted     the account's role does not permit that
@@ -103,6 +104,10 @@ class BanRefused(CommentsError):
 
 class UnknownBan(CommentsError):
     """No ban has this id."""
+
+
+class UnknownReader(CommentsError):
+    """No reader who has signed in has this id."""
 
 
 class NotAnswerable(CommentsError):

@@ -1,4 +1,4 @@
-"""Bans page: list, add and remove bans."""
+"""Bans page: list, add and remove bans; the readers whom moderators trust."""
 
 from typing import Final
 
@@ -18,6 +18,7 @@ from commentsvc.model import BANS, SPAM
 from commentsvc.moderation import authorized, lists, undo
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.review import MANY
+from commentsvc.readers import accounts
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Ban
 from commentsvc.util.i18n import gettext as _
@@ -43,7 +44,7 @@ class BanPages:
 
     @get("/bans", Permission.READ_SERVICE)
     async def page(self, context: RequestContext) -> Response:
-        """Banned authors, networks, words and domains.
+        """Banned authors, networks, words and domains; trusted authors.
 
         `?kind=K&value=V`: 200 with all bans, and a form for a new one. After a new ban, `id`, it
         offers to mark its comments as spam.
@@ -103,11 +104,13 @@ class BanPages:
             return known, ids, result_message(snapshot, context, last_decision)
 
         known, also, marked = await self._database.read(work)
+        trusted = await self._database.read(accounts.trusted, context.actor.sites)
         return await self._layout.render(
             "bans.html",
             context,
             here="bans",
             bans=known,
+            trusted=trusted,
             added=next((ban for ban in known if ban.id == added), None),
             also=len(also),
             marked=marked,

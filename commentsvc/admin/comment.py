@@ -20,6 +20,7 @@ from commentsvc.moderation.history import HistoryEntry
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.profiles import Profile
 from commentsvc.moderation.review import MANY
+from commentsvc.readers import accounts
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
@@ -30,7 +31,7 @@ SHOWN: Final = 100  # characters of each
 
 
 class CommentDetails(NamedTuple):
-    """What a comment's page shows; `profile` is the moderator's."""
+    """What a comment's page shows; `profile` is the moderator's, `trust` as of `accounts.trust`."""
 
     entry: Entry
     viewer: Viewer
@@ -41,6 +42,7 @@ class CommentDetails(NamedTuple):
     profile: Profile | None
     pinned: bool
     others: "AuthorHistory"
+    trust: tuple[str, int] | None
 
 
 class AuthorHistory(NamedTuple):
@@ -136,6 +138,18 @@ class CommentPage:
         )
         return redirect(f"comment?id={comment_id}")
 
+    @post("/trust", Permission.DECIDE)
+    async def trust(self, context: RequestContext) -> Response:
+        """Trust an author who has signed in, or no longer.
+
+        303 back. `trust` or `distrust` is the id of the reader; 404.
+        """
+        reader_id = number(context.first("trust") or context.first("distrust"))
+        await self._database.write(
+            authorized.trust, context.actor, reader_id, context.now, trusted="trust" in context.form
+        )
+        return redirect(target(context.first("back")))
+
     @post("/edit", Permission.DECIDE)
     async def edit(self, context: RequestContext) -> Response:
         """Change the text of a comment.
@@ -182,6 +196,7 @@ class CommentPage:
                 profiles.find(snapshot, context.moderator.moderator_id),
                 pins.is_pinned(snapshot, comment_id),
                 AuthorHistory.of(snapshot, context.actor, entry.comment.email),
+                accounts.trust(snapshot, entry.comment.reader_id or 0),
             )
 
         try:
@@ -200,6 +215,7 @@ class CommentPage:
             profile=found.profile,
             pinned=found.pinned,
             others=found.others,
+            trust=found.trust,
             **{"answer": "", "text": entry.comment.source, **typed},
             longest=self._bounds.message_length,
             done=found.done,

@@ -75,6 +75,7 @@ def _contradiction(error: errors.CommentsError) -> HttpError:
             | errors.UnknownThread()
             | errors.UnknownBan()
             | errors.UnknownNote()
+            | errors.UnknownReader()
         ):
             return HttpError(404, "not_found", _("Not found: %(reason)s.", reason=error))
         case errors.NotPermitted():

@@ -539,13 +539,17 @@ def _readers(snapshot: Snapshot, selection: Selection) -> Iterator[ReaderRecord]
             ReaderTable.subject,
             ReaderTable.name,
             ReaderTable.email,
+            ReaderTable.trusted_by,
+            ReaderTable.trusted_at,
         )
         .join(SiteTable)
         .where(ReaderTable.name != "")
         .order_by(SiteTable.name, ReaderTable.issuer, ReaderTable.subject)
     )
-    for row in snapshot.each(_of_site(selection, signed_in)):
-        yield ReaderRecord(*row)
+    for site, *who, email, by, at in snapshot.each(_of_site(selection, signed_in)):
+        issuer, subject, name = who
+        trusted = rfc3339_ms(at) if at else None
+        yield ReaderRecord(site, issuer, subject, name, email, by, trusted)
 
 
 def _notes(snapshot: Snapshot, selection: Selection) -> Iterator[NoteRecord]:

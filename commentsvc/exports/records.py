@@ -234,7 +234,8 @@ class FollowerRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="fol
 class ReaderRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="reader"):
     """A reader who signed in on a site, and the name that nobody else can use there.
 
-    `email` is an address that the issuer has verified.
+    `email` is an address that the issuer has verified. `trusted_by` is the moderator who trusts
+    the reader, since the time `trusted`.
     """
 
     site: str
@@ -242,6 +243,8 @@ class ReaderRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="reade
     subject: str
     name: str
     email: str = ""
+    trusted_by: str = ""
+    trusted: Moment | None = None
 
 
 class NoteRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="note"):

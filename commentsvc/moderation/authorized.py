@@ -13,7 +13,13 @@ from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites, UrlError
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.moderation import ChangeTable
-from commentsvc.errors import NothingToUndo, NotPermitted, UnknownComment, UnknownThread
+from commentsvc.errors import (
+    NothingToUndo,
+    NotPermitted,
+    UnknownComment,
+    UnknownReader,
+    UnknownThread,
+)
 from commentsvc.feedback import reactions, views
 from commentsvc.model import APPROVED, Entry
 from commentsvc.moderation import (
@@ -30,6 +36,7 @@ from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.threads import ThreadSummary
+from commentsvc.readers import accounts
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
 
@@ -103,6 +110,14 @@ def pin(tx: Transaction, who: Actor, comment_id: int, *, pinned: bool) -> None:
     """Pin a comment on its page, or unpin it. Raise UnknownComment, NotPinnable."""
     permissions.confine(tx, who, [comment_id])
     (pins.pin if pinned else pins.unpin)(tx, comment_id)
+
+
+def trust(tx: Transaction, who: Actor, reader_id: int, now: int, *, trusted: bool) -> None:
+    """Trust a reader who has signed in, or no longer. Raise UnknownReader."""
+    reader = accounts.find(tx, reader_id)
+    if reader is None or not who.sees(reader.site):
+        raise UnknownReader(_("There is no such reader."))
+    accounts.set_trust(tx, reader_id, who.name if trusted else "", now)
 
 
 def ban_comments(tx: Transaction, who: Actor, ban_id: int, limit: int, now: int) -> ChangeResult:

@@ -64,7 +64,11 @@ def _follows(email: str) -> Select:
 def _names(email: str) -> Select:
     return (
         ReaderTable.select(
-            SiteTable.name, ReaderTable.issuer, ReaderTable.subject, ReaderTable.name
+            SiteTable.name,
+            ReaderTable.issuer,
+            ReaderTable.subject,
+            ReaderTable.name,
+            ReaderTable.trusted_by,
         )
         .join(SiteTable)
         .where(ReaderTable.email_key == address_key(email))
@@ -107,12 +111,16 @@ class Follow(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReaderName(msgspec.Struct, frozen=True, gc=False):
-    """The name of a reader who signed in. `issuer` is "mail", "blog" or the URL of a provider."""
+    """The name of a reader who signed in. `issuer` is "mail", "blog" or the URL of a provider.
+
+    `trusted` says whether a moderator trusts the reader.
+    """
 
     site: str
     issuer: str
     subject: str
     name: str
+    trusted: bool
 
 
 class ExportedNote(msgspec.Struct, frozen=True, gc=False):
@@ -179,7 +187,10 @@ def export(snapshot: Snapshot, email: str, now: int) -> Export:
         [_written(snapshot, entry) for entry in entries if entry],
         [Consent(*row) for row in snapshot.query(_consents(email))],
         [Follow(*row) for row in snapshot.query(_follows(email))],
-        [ReaderName(*row) for row in snapshot.query(_names(email))],
+        [
+            ReaderName(site, issuer, subject, name, bool(by))
+            for site, issuer, subject, name, by in snapshot.query(_names(email))
+        ],
         [_noted(note) for note in private_notes.of_address(snapshot, email)],
         [
             CommentByMail(each.site, each.url, each.author, each.words, rfc3339(each.received_at))

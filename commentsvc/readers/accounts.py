@@ -143,6 +143,49 @@ def change_address(tx: Transaction, who: SignedReader, email: str) -> SignedRead
     return SignedReader(who.id, who.site, who.name, email)
 
 
+class TrustedReader(msgspec.Struct, frozen=True):
+    """A reader whom the moderator `by` trusts since `at` (Unix milliseconds)."""
+
+    id: int
+    site: str
+    name: str
+    by: str
+    at: int
+
+
+def set_trust(tx: Transaction, reader_id: int, who: str, now: int) -> bool:
+    """Let the moderator `who` trust a reader, "" nobody; return whether there is that reader."""
+    changed = ReaderTable.update(trusted_by=who, trusted_at=now if who else 0)
+    return bool(tx.change(changed.where(ReaderTable.id == reader_id)))
+
+
+@prepared
+def _trust(reader_id: Param) -> Select:
+    found = ReaderTable.select(ReaderTable.trusted_by, ReaderTable.trusted_at)
+    return found.where(ReaderTable.id == reader_id)
+
+
+def trust(snapshot: Snapshot, reader_id: int) -> tuple[str, int] | None:
+    """Return which moderator trusts a reader, "" for none, and since when; None without reader."""
+    return snapshot.first(_trust, reader_id)
+
+
+def trusted(snapshot: Snapshot, sites: Sequence[str] | None) -> list[TrustedReader]:
+    """Return the last OWN readers who were trusted on `sites`, None for all; the newest first."""
+    found = ReaderTable.select(
+        ReaderTable.id,
+        SiteTable.name,
+        ReaderTable.name,
+        ReaderTable.trusted_by,
+        ReaderTable.trusted_at,
+    ).join(SiteTable)
+    found = found.where(ReaderTable.trusted_by != "")
+    if sites is not None:
+        found = found.where(SiteTable.name.in_([*sites]))
+    newest = found.order_by(ReaderTable.trusted_at.desc(), ReaderTable.id.desc()).limit(OWN)
+    return [TrustedReader(*row) for row in snapshot.query(newest)]
+
+
 def skeletons_taken(snapshot: Snapshot) -> dict[str, frozenset[tuple[str, str]]]:
     """Return the identities of all readers whose names have a skeleton, by the skeleton."""
     taken: dict[str, set[tuple[str, str]]] = {}

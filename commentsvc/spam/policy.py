@@ -3,10 +3,11 @@
 The policy holds ``all`` comments, the ``first`` of an author, only ``suspicious`` ones, or
 ``none``. An author is trusted after some approved comments on the site, and is identified by name
 and e-mail address together: addresses are not shown, so it is hard to pose as somebody who is
-trusted. An author without an address is never trusted. The database is asked for the policy
-``first``, and for the names of readers where they can sign in, by indexes, on the event loop. Bans,
-and what the filter has learned from moderators, are in memory. A comment under a protected name
-always waits.
+trusted. An author without an address is never trusted. A moderator can trust a reader who has
+signed in: nobody else can write as that reader, whatever is typed into a form. The database is
+asked for the policy ``first``, and for the names of readers where they can sign in, by indexes, on
+the event loop. Bans, and what the filter has learned from moderators, are in memory. A comment
+under a protected name always waits.
 """
 
 from functools import partial
@@ -30,6 +31,7 @@ from commentsvc.util.client_network import NetworkHashes
 from commentsvc.util.origin import address_key
 
 FIRST: Final = "first"
+WAITS: Final = ("all", FIRST)  # policies under which a comment waits without a reason
 TRUSTED: Final = "suspicious"  # the policy for trusted authors
 
 
@@ -82,7 +84,9 @@ class SpamPolicy:
         """Check a submission from `network` at `now_ms` (Unix ms)."""
         site = submission.page[0]
         policy = self._policies[site]
-        if policy == FIRST and self._trusts(submission):
+        if (policy == FIRST and self._trusts(submission)) or (
+            policy in WAITS and self._is_trusted_reader(submission)
+        ):
             policy = TRUSTED
 
         if not self._bans.are_current(now_ms):
@@ -107,6 +111,12 @@ class SpamPolicy:
             return None
         taken = self._database.read_now(accounts.holds, site, name_skeletons(author), None)
         return Signal(0, "protected-name", author) if taken else None
+
+    def _is_trusted_reader(self, submission: Submission) -> bool:
+        if submission.reader_id is None:
+            return False
+        by, _ = self._database.read_now(accounts.trust, submission.reader_id) or ("", 0)
+        return bool(by)
 
     def _trusts(self, submission: Submission) -> bool:
         if not submission.email:

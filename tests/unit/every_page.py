@@ -436,6 +436,7 @@ WITHOUT: Final = frozenset(
         ("POST", "/sign-out"),
         ("POST", "/undo"),
         ("POST", "/pin"),
+        ("POST", "/trust"),
         ("POST", "/ban-comments"),
         ("POST", "/unban"),
         ("POST", "/outbox"),

@@ -242,3 +242,8 @@ MAILED_COMMENTS: Final = (
     " ON mailed_comment (sender, received_at)",
     "CREATE INDEX IF NOT EXISTS mailed_comment_received_at ON mailed_comment (received_at)",
 )
+
+TRUST_IN_AUTHORS: Final = (
+    "ALTER TABLE reader ADD COLUMN trusted_by TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE reader ADD COLUMN trusted_at INTEGER NOT NULL DEFAULT 0",
+)

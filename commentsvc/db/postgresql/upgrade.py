@@ -94,6 +94,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0010_languages": lambda: map(_in_its_types, steps.LANGUAGES),
     "0011_private_notes": lambda: map(_in_its_types, steps.PRIVATE_NOTES),
     "0012_mailed_comments": lambda: map(_in_its_types, steps.MAILED_COMMENTS),
+    "0013_trust_in_authors": lambda: map(_in_its_types, steps.TRUST_IN_AUTHORS),
 }
 
 _FACTS: Final = (

@@ -14,7 +14,8 @@ from commentsvc.db.schema.comments import SiteTable, Table
 class ReaderTable(Table):
     """A reader of one site, with the identity that an issuer has confirmed.
 
-    `name` is "" until the reader has chosen one; `email` is "" if none is verified.
+    `name` is "" until the reader has chosen one; `email` is "" if none is verified. `trusted_by`
+    is the moderator who trusts the reader since `trusted_at`, "" for none.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -24,6 +25,8 @@ class ReaderTable(Table):
     name = peewee.TextField()
     email = peewee.TextField()
     created_at = peewee.IntegerField()
+    trusted_by = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    trusted_at = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     email_key = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:

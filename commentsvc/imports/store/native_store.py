@@ -344,10 +344,12 @@ def _put_reader(tx: Transaction, record: ReaderRecord, import_id: int) -> int | 
         who = accounts.identified(tx, record.site, identity, record.email, 0)
         accounts.choose_name(tx, who, record.name, alike)
         imported_records.note(tx, import_id, imported_records.READER, who.id)
-    elif who.email != record.email and tx.first(
-        imported_records.is_noted, import_id, imported_records.READER, who.id
-    ):
+    if not tx.first(imported_records.is_noted, import_id, imported_records.READER, who.id):
+        return who.id
+    if who.email != record.email:
         accounts.change_address(tx, who, record.email)
+    if record.trusted_by:
+        accounts.set_trust(tx, who.id, record.trusted_by, _moment(record.trusted) or 0)
     return who.id
 
 

@@ -8,6 +8,7 @@ import pytest
 from commentsvc.comments import images, search
 from commentsvc.markup import image_names
 from commentsvc.moderation import history, profiles
+from commentsvc.readers import accounts
 from tests.unit.admin_client import Seat, header, seated, text
 from tests.unit.app_fixture import Served, data
 from tests.unit.database_fixture import add
@@ -61,6 +62,24 @@ def test_a_new_text_is_stored_rendered_and_noted(service: Served, seat: Seat) ->
     assert '<pre dir="auto">Hello *you*</pre>' in html, "the first words stay"
     seat.send("undo", act="1", back="comment?id=1")
     assert service.stored()[0].comment.source == "Hello *you*"
+
+
+def test_a_reader_who_signed_in_can_be_trusted_and_no_longer(service: Served, seat: Seat) -> None:
+    write = service.database.write_now
+    who = write(accounts.identified, "blog", ("mail", "eve@b.example"), "eve@b.example", 0)
+    write(accounts.choose_name, who, "Eve", ["eve"])
+    add(service.database, author="Eve", reader_id=who.id)
+    assert "Trust this author" not in text(seat.get("comment?id=1")), (
+        "that author only typed a name"
+    )
+    assert "Trust this author" in text(seat.get("comment?id=2"))
+    answer = seat.send("trust", trust=str(who.id), back="comment?id=2")
+    assert header(answer, "Location") == "comment?id=2"
+    assert "Trusted by ann" in text(seat.get("comment?id=2"))
+    assert "No longer trust Eve" in text(seat.get("bans"))
+    assert seat.send("trust", trust="99").status == 404
+    seat.send("trust", distrust=str(who.id), back="bans")
+    assert "Trusted authors" not in text(seat.get("bans"))
 
 
 def test_the_same_text_changes_nothing(service: Served, seat: Seat) -> None:

@@ -48,6 +48,7 @@ ROUTES = {
     "POST /moderation/undo": "decide",
     "POST /moderation/answer": "decide",
     "POST /moderation/pin": "decide",
+    "POST /moderation/trust": "decide",
     "POST /moderation/edit": "decide",
     "POST /moderation/thread": "decide",
     "GET /moderation/notes": "decide",

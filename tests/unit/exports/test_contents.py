@@ -86,6 +86,7 @@ def fill(database: Database) -> None:
     reply = {"author": "Bob", "email": "bob@blog.example", "source": f"![Red](image:{image})"}
     add(database, now=NOW + HOUR, parent=1, status="pending", **reply)
     cleo = sign_in(database, "other", "Cleo", "cleo@new.example")
+    database.write_now(accounts.set_trust, cleo.id, "Mo", NOW)
     old = {"author": "Cleo", "email": "cleo@old.example", "reader_id": cleo.id}
     add(database, now=NOW + HOUR, site="other", url="/elsewhere/", **old)
     decide(database, APPROVED, 2, now=NOW + 2 * HOUR)
@@ -165,7 +166,9 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
     assert set(second.training.tokens) == {each.hash for each in of(TrainingTokenRecord, found)}
     identity = ("https://id.example", "cleo@new.example")
     assert (third.site, third.reader) == ("other", IdentityRecord(*identity))
-    assert of(ReaderRecord, found) == [ReaderRecord("other", *identity, "Cleo", "cleo@new.example")]
+    assert of(ReaderRecord, found) == [
+        ReaderRecord("other", *identity, "Cleo", "cleo@new.example", "Mo", rfc3339_ms(NOW))
+    ]
     assert [ban.value for ban in of(BanRecord, found)] == ["ann", "spam.example", "casino"]
     assert of(SubscriberRecord, found) == [
         SubscriberRecord("blog", "ann@blog.example", "asked", rfc3339_ms(NOW))

@@ -94,7 +94,9 @@ def test_what_readers_follow_and_how_they_sign_in_is_told(database: Database) ->
     rosa = sign_in(database, "blog", "Rosa", "rosa@id.example")
     assert database.read_now(personal_data.is_known, "Rosa@id.example")
     export = database.read_now(personal_data.export, "rosa@id.example", NOW)
-    assert [(each.site, each.name) for each in export.sign_ins] == [("blog", "Rosa")]
+    assert [(each.site, each.name, each.trusted) for each in export.sign_ins] == [
+        ("blog", "Rosa", False)
+    ]
     assert export.comments == []
     earlier = add(database, email="rosa@old.example", reader_id=rosa.id).comment.id
     assert ids(database, "rosa@id.example") == [earlier]

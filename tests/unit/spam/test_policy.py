@@ -6,9 +6,11 @@ import msgspec
 import pytest
 
 from commentsvc.moderation import changes
+from commentsvc.readers import accounts
 from commentsvc.settings.schema import ModerationSettings
 from commentsvc.spam import bans, training
 from commentsvc.spam.policy import approved_of
+from commentsvc.spam.protected_names import name_skeletons
 from tests.unit import database_fixture
 from tests.unit.app_fixture import SETTINGS, Served, served
 from tests.unit.database_fixture import add, plan
@@ -92,6 +94,55 @@ def test_trust_is_earned_by_approved_comments_of_the_same_author(tmp_path: Path)
         service.database.write_now(changes.change, ids=[1], to="spam", who="Mo", now=0)
         service.database.write_now(changes.change, ids=[3], to="spam", who="Mo", now=0)
         assert send(service, "And again", **ann) == "pending"
+
+
+@pytest.mark.parametrize("policy", ["all", "first"])
+def test_comments_of_a_trusted_reader_wait_only_if_a_spam_rule_objects(
+    tmp_path: Path, policy: str
+) -> None:
+    site = msgspec.structs.replace(SETTINGS.sites[0], sign_in=("mail",))
+    moderation = ModerationSettings(policy=policy, trust_after=9)  # type: ignore[arg-type] # a Literal
+    server = msgspec.structs.replace(SETTINGS.server, public_url="https://comments.example")
+    settings = msgspec.structs.replace(
+        SETTINGS, sites=(site,), moderation=moderation, server=server
+    )
+    with served(tmp_path, settings) as service:
+        write = service.database.write_now
+        who = write(accounts.identified, "blog", ("mail", "ann@a.example"), "ann@a.example", 0)
+        write(accounts.choose_name, who, "Ann", name_skeletons("Ann"))
+        token = write(accounts.begin_session, who.id, service.clock.now_ms())
+
+        def said(message: str) -> str:
+            service.monotonic += 3_600
+            body = {"url": "/p/", "author": "Ann", "message": message}
+            answer = service.post("/api/comments", body, authorization=f"Bearer {token}")
+            assert answer.status in (201, 202), answer.body
+            print(
+                service.database.read_now(
+                    lambda s: s.query(
+                        __import__(
+                            "commentsvc.db.schema.comments"
+                        ).db.schema.comments.CommentTable.select(
+                            __import__(
+                                "commentsvc.db.schema.comments"
+                            ).db.schema.comments.CommentTable.reasons
+                        )
+                    )
+                )
+            )
+            return service.stored()[0].comment.status
+
+        assert said("Hello") == "pending"
+        write(accounts.set_trust, who.id, "Mo", 1)
+        assert said("Hello again") == "approved"
+        assert said(LINKS) == "pending"
+        typed = {"author": "Ann", "email": "ann@a.example"}
+        assert send(service, "I typed the name and the address", **typed) == "pending"
+        write(bans.add, kind="author", value="Ann", who="Mo", now=0)
+        assert said("Hello as before") == "spam"
+        write(bans.remove, ban_id=1)
+        write(accounts.set_trust, who.id, "", 2)
+        assert said("Hello for the last time") == "pending"
 
 
 def test_nobody_earns_trust_without_an_address(tmp_path: Path) -> None:
