@@ -15,6 +15,7 @@ CommentsError
   BanRefused       that cannot be banned
   UnknownBan       no ban has that id
   UnknownReader    no reader who has signed in has that id
+  NoteRefused      that cannot be an internal note, or the comment has too many
   NotAnswerable    a comment that readers do not see cannot be answered
   NotPinnable      only a published comment that replies to none can be pinned
   NotPermitted     the account's role does not permit that
@@ -108,6 +109,10 @@ class UnknownBan(CommentsError):
 
 class UnknownReader(CommentsError):
     """No reader who has signed in has this id."""
+
+
+class NoteRefused(CommentsError):
+    """A moderator's note cannot be stored; the text says why."""
 
 
 class NotAnswerable(CommentsError):

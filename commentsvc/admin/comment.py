@@ -11,12 +11,21 @@ from commentsvc.api.images import HEADERS as IMAGE_HEADERS
 from commentsvc.comments import images, search
 from commentsvc.comments.submission import SubmissionError, message_from_text
 from commentsvc.db.connection import Snapshot
-from commentsvc.errors import UnknownComment
+from commentsvc.errors import NoteRefused, UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.http.messages import NOT_STORED, HttpError, Response
 from commentsvc.model import STATUSES, Entry
-from commentsvc.moderation import authorized, history, lists, pins, profiles, undo
+from commentsvc.moderation import (
+    authorized,
+    history,
+    internal_notes,
+    lists,
+    pins,
+    profiles,
+    undo,
+)
 from commentsvc.moderation.history import HistoryEntry
+from commentsvc.moderation.internal_notes import InternalNote
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.profiles import Profile
 from commentsvc.moderation.review import MANY
@@ -24,6 +33,7 @@ from commentsvc.readers import accounts
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.origin import address_key
 from commentsvc.util.text import excerpt
 
 LAST_COMMENTS: Final = 6  # of an author, on the page of one of them
@@ -43,6 +53,8 @@ class CommentDetails(NamedTuple):
     pinned: bool
     others: "AuthorHistory"
     trust: tuple[str, int] | None
+    notes: list[InternalNote]
+    author_notes: list[InternalNote]
 
 
 class AuthorHistory(NamedTuple):
@@ -150,6 +162,25 @@ class CommentPage:
         )
         return redirect(target(context.first("back")))
 
+    @post("/internal-note", Permission.DECIDE)
+    async def note(self, context: RequestContext) -> Response:
+        """Add a note that only moderators see to a comment, or delete one.
+
+        303 to the comment `id`. The note is the `message`; or `delete` is the id of one. 404, 422.
+        """
+        comment_id = number(context.first("id"))
+        write, who = self._database.write, context.actor
+        if "delete" in context.form:
+            note_id = number(context.first("delete"))
+            await write(internal_notes.remove, who, comment_id, note_id)
+        else:
+            text = context.first("message").replace("\r\n", "\n")
+            try:
+                await write(internal_notes.add, who, comment_id, text, context.now)
+            except NoteRefused as error:
+                return await self._show(context.refused(422, error.args[0]), comment_id, note=text)
+        return redirect(f"comment?id={comment_id}#notes")
+
     @post("/edit", Permission.DECIDE)
     async def edit(self, context: RequestContext) -> Response:
         """Change the text of a comment.
@@ -171,7 +202,7 @@ class CommentPage:
         )
 
     async def _show(self, context: RequestContext, comment_id: int, **typed: str) -> Response:
-        """Show a comment; `typed` has the typed `text` or `answer`."""
+        """Show a comment; `typed` has the typed `text`, `answer` or `note`."""
 
         def work(snapshot: Snapshot) -> CommentDetails:
             entry = authorized.find_comment(snapshot, context.actor, comment_id)
@@ -197,6 +228,13 @@ class CommentPage:
                 pins.is_pinned(snapshot, comment_id),
                 AuthorHistory.of(snapshot, context.actor, entry.comment.email),
                 accounts.trust(snapshot, entry.comment.reader_id or 0),
+                internal_notes.of_comment(snapshot, comment_id),
+                internal_notes.of_author(
+                    snapshot,
+                    entry.comment,
+                    address_key(entry.comment.email),
+                    context.actor.sites,
+                ),
             )
 
         try:
@@ -216,7 +254,10 @@ class CommentPage:
             pinned=found.pinned,
             others=found.others,
             trust=found.trust,
-            **{"answer": "", "text": entry.comment.source, **typed},
+            internal=found.notes,
+            of_author=found.author_notes,
+            note_length=internal_notes.LENGTH,
+            **{"answer": "", "text": entry.comment.source, "note": "", **typed},
             longest=self._bounds.message_length,
             done=found.done,
             seen=found.seen,

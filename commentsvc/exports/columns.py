@@ -11,11 +11,12 @@ import msgspec
 import peewee
 
 from commentsvc.db.schema.comments import ReactionTable, ReportTable, VoteTable
-from commentsvc.db.schema.moderation import BanTable, ChangeTable
+from commentsvc.db.schema.moderation import BanTable, ChangeTable, InternalNoteTable
 from commentsvc.exports.records import (
     BanRecord,
     Digest,
     HistoryRecord,
+    InternalNoteRecord,
     Moment,
     ReactionRecord,
     ReportRecord,
@@ -87,6 +88,12 @@ REPORT: Final = Columns(
     ReportTable.created_at,
     ReportTable.reason,
     ReportTable.explanation,
+)
+INTERNAL_NOTE: Final = Columns(
+    InternalNoteRecord,
+    InternalNoteTable.actor,
+    InternalNoteTable.message,
+    InternalNoteTable.created_at,
 )
 BAN: Final = Columns(
     BanRecord,

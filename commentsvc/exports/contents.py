@@ -37,6 +37,7 @@ from commentsvc.db.schema.imports import ImportedCommentTable
 from commentsvc.db.schema.moderation import (
     BanTable,
     ChangeTable,
+    InternalNoteTable,
     TrainingCommentTable,
     TrainingTokenTable,
     TrainingTotalTable,
@@ -49,7 +50,15 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.db.schema.readers import ReaderTable
-from commentsvc.exports.columns import BAN, HISTORY, NOTE_COLUMNS, REACTION, REPORT, VOTE
+from commentsvc.exports.columns import (
+    BAN,
+    HISTORY,
+    INTERNAL_NOTE,
+    NOTE_COLUMNS,
+    REACTION,
+    REPORT,
+    VOTE,
+)
 from commentsvc.exports.records import (
     FORMAT,
     VERSION,
@@ -228,6 +237,11 @@ def _reports() -> Select:
     return reports.order_by(ReportTable.comment, ReportTable.reporter)
 
 
+def _internal_notes() -> Select:
+    notes = InternalNoteTable.select(InternalNoteTable.comment, *INTERNAL_NOTE.columns)
+    return notes.order_by(InternalNoteTable.comment, InternalNoteTable.id)
+
+
 def _images() -> Select:
     return (
         CommentImageTable.select(CommentImageTable.comment, ImageTable.name, ImageTable.content)
@@ -319,12 +333,19 @@ def comments(snapshot: Snapshot, selection: Selection) -> Iterator[CommentRecord
         iter(()) if anonymous else snapshot.each(_images()), lambda row: ImageRecord(*row)
     )
     reported = _ByComment(iter(()) if anonymous else snapshot.each(_reports()), REPORT.record)
+    noted = _ByComment(
+        iter(()) if anonymous else snapshot.each(_internal_notes()), INTERNAL_NOTE.record
+    )
     selected = _selected(selection.site, selection.since)
     for row in snapshot.each(selected.order_by(CommentTable.id)):
         comment = _comment(row, anonymous, history.take(row[0]), voters.take(row[0]))
-        pictured, reports = images.take(row[0]), reported.take(row[0])
-        if pictured or reports:
-            comment = msgspec.structs.replace(comment, images=pictured, reports=reports)
+        more = {
+            "images": images.take(row[0]),
+            "reports": reported.take(row[0]),
+            "internal_notes": noted.take(row[0]),
+        }
+        if any(more.values()):
+            comment = msgspec.structs.replace(comment, **more)
         yield comment
 
 

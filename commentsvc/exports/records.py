@@ -117,6 +117,14 @@ class ReportRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     explanation: Annotated[str, Meta(max_length=500)] = ""
 
 
+class InternalNoteRecord(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A note on a comment by a moderator, which only moderators see."""
+
+    actor: str
+    message: Annotated[str, Meta(max_length=2_000)]
+    created: Moment
+
+
 class TrainingRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     """What a comment taught the spam filter: the CRC-32 of each of its words, and the label."""
 
@@ -187,6 +195,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     language: str = ""
     reports: Annotated[tuple[ReportRecord, ...], Meta(max_length=20)] = ()
     lang: Annotated[str, Meta(pattern=f"^(?:{TAG})?$")] = ""
+    internal_notes: Annotated[tuple[InternalNoteRecord, ...], Meta(max_length=20)] = ()
 
 
 class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"):

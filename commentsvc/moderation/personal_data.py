@@ -20,7 +20,7 @@ from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable
 from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.model import Entry
-from commentsvc.moderation import private_notes
+from commentsvc.moderation import internal_notes, private_notes
 from commentsvc.readers import mailed_comments
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import rfc3339
@@ -77,7 +77,10 @@ def _names(email: str) -> Select:
 
 
 class ExportedComment(msgspec.Struct, frozen=True, gc=False):
-    """A comment, for its author. Times are in RFC 3339, images are `data:` URLs."""
+    """A comment, for its author. Times are in RFC 3339, images are `data:` URLs.
+
+    `internal_notes` are what moderators noted about it.
+    """
 
     id: int
     site: str
@@ -93,6 +96,7 @@ class ExportedComment(msgspec.Struct, frozen=True, gc=False):
     edited: str | None
     votes: int
     images: list[str]
+    internal_notes: list[str]
 
 
 class Consent(msgspec.Struct, frozen=True, gc=False):
@@ -238,4 +242,5 @@ def _written(snapshot: Snapshot, entry: Entry) -> ExportedComment:
             f"data:image/webp;base64,{b64encode(content).decode()}"
             for content in images.of_comment(snapshot, comment.id)
         ],
+        [note.message for note in internal_notes.of_comment(snapshot, comment.id)],
     )

@@ -31,7 +31,7 @@ from commentsvc.db.schema.comments import (
     ReactionTable,
     VoteTable,
 )
-from commentsvc.db.schema.moderation import ChangeTable, RemovedSpamTable
+from commentsvc.db.schema.moderation import ChangeTable, InternalNoteTable, RemovedSpamTable
 from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import (
     FollowWishTable,
@@ -200,6 +200,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     for comment_id in ids:
         for table in (ChangeTable, SubscriptionTable, FollowWishTable, OutboxTable):
             tx.change(table.delete().where(table.comment == comment_id))
+        tx.change(InternalNoteTable.delete().where(InternalNoteTable.comment == comment_id))
         images.remove(tx, comment_id)
         tx.change(_empty, comment_id, b"")
     training.update(tx, ids)  # nobody has decided on them any more

@@ -361,6 +361,7 @@ MODERATION: Final[dict[str, list[State]]] = {
     "POST /moderation/answer": [
         lambda v: v.seat.send("answer", answer="99", **{"text.99": "My answer"})
     ],
+    "POST /moderation/internal-note": [lambda v: v.seat.send("internal-note", id="1", message=" ")],
     "POST /moderation/edit": [lambda v: v.seat.send("edit", id="1", message="")],
     "GET /moderation/threads": [lambda v: v.seat.get("threads")],
     "GET /moderation/notes": [

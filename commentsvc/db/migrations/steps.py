@@ -247,3 +247,16 @@ TRUST_IN_AUTHORS: Final = (
     "ALTER TABLE reader ADD COLUMN trusted_by TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE reader ADD COLUMN trusted_at INTEGER NOT NULL DEFAULT 0",
 )
+
+INTERNAL_NOTES: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS internal_note (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
+        actor TEXT NOT NULL,
+        message TEXT NOT NULL,
+        created_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX IF NOT EXISTS internal_note_comment_id ON internal_note (comment_id)",
+)

@@ -76,6 +76,7 @@ STEPS: Final[dict[str, Step]] = {
     "0011_private_notes": _running(lambda: steps.PRIVATE_NOTES),
     "0012_mailed_comments": _running(lambda: steps.MAILED_COMMENTS),
     "0013_trust_in_authors": _running(lambda: steps.TRUST_IN_AUTHORS),
+    "0014_internal_notes": _running(lambda: steps.INTERNAL_NOTES),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

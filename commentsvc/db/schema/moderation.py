@@ -49,6 +49,19 @@ class ChangeTable(Table):
 add_index(ChangeTable, "change_by_actor", "actor", "id", where="undone_at IS NULL")
 
 
+class InternalNoteTable(Table):
+    """A note by the moderator `actor` on a comment, which only moderators see."""
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE")
+    actor = peewee.TextField()
+    message = peewee.TextField()
+    created_at = peewee.IntegerField()
+
+    class Meta:
+        table_name = "internal_note"
+
+
 class UnlistedPageTable(Table):
     """A page with comments that the blog's sitemap does not list: see `moderation.moved_pages`.
 
@@ -110,6 +123,7 @@ class RemovedSpamTable(Table):
 TABLES: Final = (
     BanTable,
     ChangeTable,
+    InternalNoteTable,
     UnlistedPageTable,
     TrainingTokenTable,
     TrainingCommentTable,

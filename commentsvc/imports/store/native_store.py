@@ -30,6 +30,7 @@ from commentsvc.db.schema.imports import ImportTable
 from commentsvc.db.schema.moderation import (
     BanTable,
     ChangeTable,
+    InternalNoteTable,
     TrainingCommentTable,
     TrainingTokenTable,
     TrainingTotalTable,
@@ -43,7 +44,15 @@ from commentsvc.db.schema.outbox import (
     SubscriptionTable,
 )
 from commentsvc.exports import records as exported
-from commentsvc.exports.columns import BAN, HISTORY, NOTE_COLUMNS, REACTION, REPORT, VOTE
+from commentsvc.exports.columns import (
+    BAN,
+    HISTORY,
+    INTERNAL_NOTE,
+    NOTE_COLUMNS,
+    REACTION,
+    REPORT,
+    VOTE,
+)
 from commentsvc.exports.records import (
     BanRecord,
     CommentRecord,
@@ -75,6 +84,7 @@ _ADD_CHANGE: Final = insertion(ChangeTable.comment, *HISTORY.columns[1:])
 _KEEP_CHANGE: Final = insertion(ChangeTable.comment, *HISTORY.columns)
 _ADD_VOTE: Final = insertion(VoteTable.comment, *VOTE.columns)
 _ADD_REPORT: Final = insertion(ReportTable.comment, *REPORT.columns)
+_ADD_NOTE: Final = insertion(InternalNoteTable.comment, *INTERNAL_NOTE.columns)
 _ADD_REACTION: Final = insertion(ReactionTable.thread, *REACTION.columns)
 _ADD_TITLE: Final = insertion(ProposedTitleTable.comment, ProposedTitleTable.title)
 _ADD_WISH: Final = insertion(FollowWishTable.comment, FollowWishTable.language)
@@ -178,6 +188,9 @@ def add_details(
             (comment_id, *REPORT.row(each))
             for each in {report.reporter: report for report in record.reports}.values()
         ],
+    )
+    tx.change_each(
+        _ADD_NOTE, [(comment_id, *INTERNAL_NOTE.row(each)) for each in record.internal_notes]
     )
     created = dates.moment(record.created)
     for image in record.images:

@@ -122,7 +122,7 @@ def test_an_edited_text_passes_the_allow_list(service: Served, seat: Seat) -> No
     html = text(seat.get("comment?id=1"))
     assert "<script>alert" not in html
     assert 'href="javascript' not in html
-    assert html.count("</textarea>") == 2, "of the text and of an answer"
+    assert html.count("</textarea>") == 3, "of the text, of an answer and of a note"
 
 
 @pytest.mark.parametrize("back", ["queue", "comment?id=1"])

@@ -49,6 +49,7 @@ ROUTES = {
     "POST /moderation/answer": "decide",
     "POST /moderation/pin": "decide",
     "POST /moderation/trust": "decide",
+    "POST /moderation/internal-note": "decide",
     "POST /moderation/edit": "decide",
     "POST /moderation/thread": "decide",
     "GET /moderation/notes": "decide",

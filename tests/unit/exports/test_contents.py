@@ -32,7 +32,15 @@ from commentsvc.feedback import reactions, views, votes
 from commentsvc.feedback.reactions import Reaction
 from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, SPAM
-from commentsvc.moderation import changes, private_notes, retention, threads, undo
+from commentsvc.moderation import (
+    changes,
+    internal_notes,
+    permissions,
+    private_notes,
+    retention,
+    threads,
+    undo,
+)
 from commentsvc.moderation.private_notes import NewNote
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.accounts import SignedReader
@@ -87,6 +95,8 @@ def fill(database: Database) -> None:
     add(database, now=NOW + HOUR, parent=1, status="pending", **reply)
     cleo = sign_in(database, "other", "Cleo", "cleo@new.example")
     database.write_now(accounts.set_trust, cleo.id, "Mo", NOW)
+    mo = permissions.actor(1, "Mo", "moderator", "")
+    database.write_now(internal_notes.add, mo, 1, "Known from elsewhere", NOW)
     old = {"author": "Cleo", "email": "cleo@old.example", "reader_id": cleo.id}
     add(database, now=NOW + HOUR, site="other", url="/elsewhere/", **old)
     decide(database, APPROVED, 2, now=NOW + 2 * HOUR)
@@ -152,6 +162,9 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
     assert [(change.field, change.old) for change in first.history] == [("text", "Hello *you*")]
     assert sorted((vote.value, vote.network) for vote in first.voters) == [(-1, None), (1, "0102")]
     assert (first.votes, first.language, first.follows) == (0, "de", False)
+    assert [(note.actor, note.message) for note in first.internal_notes] == [
+        ("Mo", "Known from elsewhere")
+    ]
     assert (second.parent, second.status) == (1, "spam")
     assert (second.subscribed, second.follows, second.language) == (False, True, "fr")
     assert [(image.name, image.content) for image in second.images] == [

@@ -72,6 +72,7 @@ def test_all_of_it_is_told(database: Database) -> None:
                 "edited": None,
                 "votes": 0,
                 "images": [],
+                "internal_notes": [],
             },
         ],
         "wishes": [{"site": "blog", "answers_by_mail": "asked"}],
