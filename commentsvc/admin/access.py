@@ -57,7 +57,7 @@ TARGET_LENGTH: Final = 4_000  # characters of the address to return to after sig
 SIGN_IN: Final = "sign-in"
 BASE: Final = "/moderation"
 # The fields into which people type, besides those for answers, and those that are never sent back.
-TYPED: Final = frozenset(("message", "value", "name", "public_name", "site", "email"))
+TYPED: Final = frozenset(("message", "internal", "value", "name", "public_name", "site", "email"))
 FOREIGN: Final = "foreign_form"
 NO_COOKIE: Final = "no_cookie"
 NOT_SIGNED_IN: Final = _("You are not signed in. Please sign in again.")

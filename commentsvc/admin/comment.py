@@ -166,7 +166,7 @@ class CommentPage:
     async def note(self, context: RequestContext) -> Response:
         """Add a note that only moderators see to a comment, or delete one.
 
-        303 to the comment `id`. The note is the `message`; or `delete` is the id of one. 404, 422.
+        303 to the comment `id`. The note is in `internal`; or `delete` is the id of one. 404, 422.
         """
         comment_id = number(context.first("id"))
         write, who = self._database.write, context.actor
@@ -174,12 +174,12 @@ class CommentPage:
             note_id = number(context.first("delete"))
             await write(internal_notes.remove, who, comment_id, note_id)
         else:
-            text = context.first("message").replace("\r\n", "\n")
+            text = context.first("internal").replace("\r\n", "\n")
             try:
                 await write(internal_notes.add, who, comment_id, text, context.now)
             except NoteRefused as error:
                 return await self._show(context.refused(422, error.args[0]), comment_id, note=text)
-        return redirect(f"comment?id={comment_id}#notes")
+        return redirect(f"comment?id={comment_id}&saved=1#notes")
 
     @post("/edit", Permission.DECIDE)
     async def edit(self, context: RequestContext) -> Response:
@@ -256,6 +256,7 @@ class CommentPage:
             trust=found.trust,
             internal=found.notes,
             of_author=found.author_notes,
+            saved=_("Saved.") if context.first("saved") else "",
             note_length=internal_notes.LENGTH,
             **{"answer": "", "text": entry.comment.source, "note": "", **typed},
             longest=self._bounds.message_length,

@@ -194,9 +194,11 @@ function show(page) {
   go(restored < 0 ? index : restored);
 }
 
-/** Return what a text is about: the answer to a comment, or the text of one. */
+const ofOne = (area) => ["message", "internal"].includes(area.name);
+
+/** Return what a text is about: the answer to a comment, the text of one, or a note on it. */
 function about(area) {
-  return area.name === "message" ? `message.${area.form.elements.id.value}` : area.name;
+  return ofOne(area) ? `${area.name}.${area.form.elements.id.value}` : area.name;
 }
 
 /** Store the texts that were typed, and which of them is sent by the event, if it sends one. */
@@ -206,7 +208,7 @@ function keepTexts({ submitter }) {
     texts[about(area)] = area.value === area.defaultValue ? undefined : area.value;
   }
   const answered = submitter?.name === "answer" && `text.${submitter.value}`;
-  const edited = areas.find((area) => area.name === "message" && area.form === submitter?.form);
+  const edited = areas.find((area) => ofOne(area) && area.form === submitter?.form);
   const now = answered || (edited && about(edited)) || sent;
   sessionStorage.setItem(TYPED, JSON.stringify({ texts, sent: now }));
 }

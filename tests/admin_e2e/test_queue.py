@@ -384,3 +384,19 @@ def test_an_open_queue_tells_in_each_tab_what_is_new_and_moves_nothing(
     expect(authors(moderation)).to_have_text(["Wanda", "Zoe", "Xenia"])
     expect(fresh).to_be_hidden()
     other.close()
+
+
+def test_a_note_that_is_typed_stays_apart_from_the_text_of_its_comment(
+    moderation: Page, comments: list[str]
+) -> None:
+    moderation.get_by_role("link", name="Details").first.click()
+    edited = moderation.get_by_role("textbox", name="Edit the text")
+    text = edited.input_value()
+    note = moderation.get_by_role("textbox", name="Notes for moderators")
+    note.fill("Known from elsewhere")
+    moderation.reload()
+    expect(note).to_have_value("Known from elsewhere")
+    expect(edited).to_have_value(text)
+    moderation.get_by_role("button", name="Add the note").click()
+    expect(moderation.get_by_role("status")).to_have_text("Saved.")
+    expect(note).to_have_value("")

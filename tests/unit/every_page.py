@@ -361,7 +361,9 @@ MODERATION: Final[dict[str, list[State]]] = {
     "POST /moderation/answer": [
         lambda v: v.seat.send("answer", answer="99", **{"text.99": "My answer"})
     ],
-    "POST /moderation/internal-note": [lambda v: v.seat.send("internal-note", id="1", message=" ")],
+    "POST /moderation/internal-note": [
+        lambda v: v.seat.send("internal-note", id="1", internal=" ")
+    ],
     "POST /moderation/edit": [lambda v: v.seat.send("edit", id="1", message="")],
     "GET /moderation/threads": [lambda v: v.seat.get("threads")],
     "GET /moderation/notes": [

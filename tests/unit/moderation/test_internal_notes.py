@@ -75,12 +75,12 @@ def test_a_note_is_on_the_comments_page_and_in_no_public_answer(
     service: Served, seat: Seat
 ) -> None:
     add(service.database)
-    answer = seat.send("internal-note", id="1", message="Only for us")
-    assert header(answer, "Location") == "comment?id=1#notes"
+    answer = seat.send("internal-note", id="1", internal="Only for us")
+    assert header(answer, "Location") == "comment?id=1&saved=1#notes"
     assert "Only for us" in text(seat.get("comment?id=1"))
     for path in ("/api/comments?url=/a/", "/embed/thread?url=/a/", "/feed.atom"):
         assert "Only for us" not in service.get(path).body.decode()
-    refused = seat.send("internal-note", id="1", message="y" * (LENGTH + 1))
+    refused = seat.send("internal-note", id="1", internal="y" * (LENGTH + 1))
     assert refused.status == 422
     assert "y" * LENGTH in text(refused), "no text is lost"
     seat.send("internal-note", id="1", delete="1")
