@@ -199,6 +199,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "inbox.inbox": "inbox/test_receiver: each mail once, and a bound for each address",
     "pages.comment_page": "mentions/test_sender: as the source of a webmention",
     "admin.notes": "moderation/test_private_notes: the page, answers and thanks",
+    "admin.saved_replies": "moderation/test_saved_replies: the page, and what it refuses",
     "blog.sitemap": "blog/test_unlisted and mentions/test_page_posts: what is listed, and how much",
     "cli.moved_pages": "cli/test_threads: what is searched, shown and moved",
     "cli.translations": "cli/test_threads: what is searched, shown and merged",

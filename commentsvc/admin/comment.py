@@ -22,6 +22,7 @@ from commentsvc.moderation import (
     lists,
     pins,
     profiles,
+    saved_replies,
     undo,
 )
 from commentsvc.moderation.history import HistoryEntry
@@ -29,12 +30,13 @@ from commentsvc.moderation.internal_notes import InternalNote
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.profiles import Profile
 from commentsvc.moderation.review import MANY
+from commentsvc.moderation.saved_replies import SavedReply
 from commentsvc.readers import accounts
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import address_key
-from commentsvc.util.text import excerpt
+from commentsvc.util.text import excerpt, whole_number
 
 LAST_COMMENTS: Final = 6  # of an author, on the page of one of them
 SHOWN: Final = 100  # characters of each
@@ -55,6 +57,7 @@ class CommentDetails(NamedTuple):
     trust: tuple[str, int] | None
     notes: list[InternalNote]
     author_notes: list[InternalNote]
+    replies: list[SavedReply]
 
 
 class AuthorHistory(NamedTuple):
@@ -99,7 +102,7 @@ class CommentPage:
     async def page(self, context: RequestContext) -> Response:
         """One comment: its text, the verdict on it and its history.
 
-        `?id=N`: 404 if there is no such comment.
+        `?id=N&reply=R`: the answer begins with the saved reply R; 404 if there is no such comment.
         """
         return await self._show(context, number(context.first("id")))
 
@@ -235,6 +238,7 @@ class CommentPage:
                     address_key(entry.comment.email),
                     context.actor.sites,
                 ),
+                saved_replies.listing(snapshot),
             )
 
         try:
@@ -243,6 +247,8 @@ class CommentPage:
             gone = _("This comment does not exist or was removed.")
             raise HttpError(404, "not_found", gone) from error
         entry = found.entry
+        wanted = whole_number(context.first("reply"))
+        chosen = next((each.message for each in found.replies if each.id == wanted), "")
         return await self._layout.render(
             "comment.html",
             context,
@@ -257,8 +263,9 @@ class CommentPage:
             internal=found.notes,
             of_author=found.author_notes,
             saved=_("Saved.") if context.first("saved") else "",
+            replies=found.replies,
             note_length=internal_notes.LENGTH,
-            **{"answer": "", "text": entry.comment.source, "note": "", **typed},
+            **{"answer": chosen, "text": entry.comment.source, "note": "", **typed},
             longest=self._bounds.message_length,
             done=found.done,
             seen=found.seen,

@@ -20,6 +20,7 @@ from commentsvc.admin.own_account import OwnAccountPages
 from commentsvc.admin.passkeys import PasskeyPages
 from commentsvc.admin.provider import ProviderPages
 from commentsvc.admin.review_queue import ReviewPages
+from commentsvc.admin.saved_replies import SavedReplyPages
 from commentsvc.admin.sign_in import ENTRY, SignIn, home
 from commentsvc.admin.threads import ThreadPages
 from commentsvc.admin.tokens import TokenPages
@@ -53,6 +54,7 @@ class AdminPages:
             ThreadPages(context),
             BanPages(context),
             OutboxPages(context),
+            SavedReplyPages(context),
             Dashboard(context, figures, conditions),
             OwnAccountPages(context),
             AccountPages(context),

@@ -11,7 +11,12 @@ import msgspec
 import peewee
 
 from commentsvc.db.schema.comments import ReactionTable, ReportTable, VoteTable
-from commentsvc.db.schema.moderation import BanTable, ChangeTable, InternalNoteTable
+from commentsvc.db.schema.moderation import (
+    BanTable,
+    ChangeTable,
+    InternalNoteTable,
+    SavedReplyTable,
+)
 from commentsvc.exports.records import (
     BanRecord,
     Digest,
@@ -20,6 +25,7 @@ from commentsvc.exports.records import (
     Moment,
     ReactionRecord,
     ReportRecord,
+    SavedReplyRecord,
     VoteRecord,
 )
 from commentsvc.util import timestamps
@@ -94,6 +100,13 @@ INTERNAL_NOTE: Final = Columns(
     InternalNoteTable.actor,
     InternalNoteTable.message,
     InternalNoteTable.created_at,
+)
+SAVED_REPLY: Final = Columns(
+    SavedReplyRecord,
+    SavedReplyTable.title,
+    SavedReplyTable.message,
+    SavedReplyTable.actor,
+    SavedReplyTable.changed_at,
 )
 BAN: Final = Columns(
     BanRecord,

@@ -38,6 +38,7 @@ from commentsvc.db.schema.moderation import (
     BanTable,
     ChangeTable,
     InternalNoteTable,
+    SavedReplyTable,
     TrainingCommentTable,
     TrainingTokenTable,
     TrainingTotalTable,
@@ -57,6 +58,7 @@ from commentsvc.exports.columns import (
     NOTE_COLUMNS,
     REACTION,
     REPORT,
+    SAVED_REPLY,
     VOTE,
 )
 from commentsvc.exports.records import (
@@ -73,6 +75,7 @@ from commentsvc.exports.records import (
     NoteRecord,
     ReaderRecord,
     Record,
+    SavedReplyRecord,
     SubscriberRecord,
     ThreadRecord,
     TrainingRecord,
@@ -293,6 +296,7 @@ def records(snapshot: Snapshot, selection: Selection) -> Iterator[Record]:
         ("followers", _followers),
         ("readers", _readers),
         ("notes", _notes),
+        ("saved_replies", _saved_replies),
         ("training_totals", _training_totals),
         ("training_tokens", _training_tokens),
         ("views", _views),
@@ -508,6 +512,14 @@ def _bans(snapshot: Snapshot, selection: Selection) -> Iterator[BanRecord]:
             yield ban
         elif ban.kind in _IMPERSONAL:
             yield msgspec.structs.replace(ban, actor="")
+
+
+def _saved_replies(snapshot: Snapshot, selection: Selection) -> Iterator[SavedReplyRecord]:
+    """Yield the saved replies, which belong to the whole service, as bans do."""
+    if selection.site or selection.anonymous:
+        return
+    replies = SavedReplyTable.select(*SAVED_REPLY.columns).order_by(SavedReplyTable.title)
+    yield from map(SAVED_REPLY.record, snapshot.each(replies))
 
 
 def _subscribers(snapshot: Snapshot, selection: Selection) -> Iterator[SubscriberRecord]:

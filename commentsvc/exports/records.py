@@ -279,6 +279,15 @@ class NoteRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="note"):
     answer: str = ""
 
 
+class SavedReplyRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="saved_reply"):
+    """A text in Markdown that moderators put into answers, and the moderator who changed it."""
+
+    title: Annotated[str, Meta(max_length=80)]
+    message: str
+    actor: str
+    changed: Moment
+
+
 class TrainingTotalRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="training_total"):
     """How many comments of each kind the spam filter has learned from."""
 
@@ -304,6 +313,7 @@ class EndRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="end"):
     followers: Number = 0
     readers: Number = 0
     notes: Number = 0
+    saved_replies: Number = 0
     training_totals: Number = 0
     training_tokens: Number = 0
     views: Number = 0
@@ -319,6 +329,7 @@ Record = (
     | FollowerRecord
     | ReaderRecord
     | NoteRecord
+    | SavedReplyRecord
     | TrainingTotalRecord
     | TrainingTokenRecord
     | ViewsRecord

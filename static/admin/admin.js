@@ -291,6 +291,15 @@ document.querySelector(".who")?.addEventListener("submit", () => {
   document.removeEventListener("submit", keepTexts);
   sessionStorage.removeItem(TYPED);
 });
+document.querySelector("#answer details")?.addEventListener("click", (event) => {
+  const text = event.target.closest("a")?.dataset.reply;
+  const area = document.querySelector("#answer textarea");
+  if (text !== undefined) {
+    event.preventDefault(); // the page of the link would take the place of what is typed
+    area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
+    area.focus();
+  }
+});
 document.querySelector(".keys button")?.addEventListener("click", showKeys);
 read();
 restoreTexts();

@@ -170,6 +170,10 @@ class Visit:
         test_passkeys.add(self.seat, SoftAuthenticator())
         return self.seat.get("passkeys")
 
+    def with_reply(self) -> Response:
+        self.seat.send("replies", name="Thanks", message="Thank you!")
+        return self.seat.get("replies?id=1")
+
     def noted(self) -> Response:
         """Return the page with two private notes that wait, after one was answered."""
         note = {"url": PAGE, "title": TITLE, "author": "Rosa", "email": "rosa@home.example"}
@@ -380,6 +384,8 @@ MODERATION: Final[dict[str, list[State]]] = {
     "POST /moderation/thread": [lambda v: v.seat.send("thread", id="1", do="url", value="x y")],
     "GET /moderation/bans": [lambda v: v.seat.get("bans")],
     "POST /moderation/ban": [lambda v: v.seat.send("ban", kind="network", value="x", days="")],
+    "GET /moderation/replies": [lambda v: v.seat.get("replies"), lambda v: v.with_reply()],
+    "POST /moderation/replies": [lambda v: v.seat.send("replies", name="x" * 99, message="Hi")],
     "GET /moderation/outbox": [lambda v: v.seat.get("outbox"), lambda v: v.failed_mail()],
     "GET /moderation/dashboard": [lambda v: v.seat.get("dashboard")],
     "GET /moderation/settings": [lambda v: v.seat.get("settings")],

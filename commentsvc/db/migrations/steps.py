@@ -260,3 +260,16 @@ INTERNAL_NOTES: Final = (
     """,
     "CREATE INDEX IF NOT EXISTS internal_note_comment_id ON internal_note (comment_id)",
 )
+
+SAVED_REPLIES: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS saved_reply (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        title TEXT NOT NULL,
+        message TEXT NOT NULL,
+        actor TEXT NOT NULL,
+        changed_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX IF NOT EXISTS saved_reply_title ON saved_reply (title)",
+)

@@ -77,6 +77,7 @@ STEPS: Final[dict[str, Step]] = {
     "0012_mailed_comments": _running(lambda: steps.MAILED_COMMENTS),
     "0013_trust_in_authors": _running(lambda: steps.TRUST_IN_AUTHORS),
     "0014_internal_notes": _running(lambda: steps.INTERNAL_NOTES),
+    "0015_saved_replies": _running(lambda: steps.SAVED_REPLIES),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -96,6 +96,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0012_mailed_comments": lambda: map(_in_its_types, steps.MAILED_COMMENTS),
     "0013_trust_in_authors": lambda: map(_in_its_types, steps.TRUST_IN_AUTHORS),
     "0014_internal_notes": lambda: map(_in_its_types, steps.INTERNAL_NOTES),
+    "0015_saved_replies": lambda: map(_in_its_types, steps.SAVED_REPLIES),
 }
 
 _FACTS: Final = (

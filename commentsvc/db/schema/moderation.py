@@ -62,6 +62,19 @@ class InternalNoteTable(Table):
         table_name = "internal_note"
 
 
+class SavedReplyTable(Table):
+    """A text for answers, with its title, and the moderator `actor` who changed it last."""
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    title = peewee.TextField(unique=True)
+    message = peewee.TextField()
+    actor = peewee.TextField()
+    changed_at = peewee.IntegerField()
+
+    class Meta:
+        table_name = "saved_reply"
+
+
 class UnlistedPageTable(Table):
     """A page with comments that the blog's sitemap does not list: see `moderation.moved_pages`.
 
@@ -124,6 +137,7 @@ TABLES: Final = (
     BanTable,
     ChangeTable,
     InternalNoteTable,
+    SavedReplyTable,
     UnlistedPageTable,
     TrainingTokenTable,
     TrainingCommentTable,

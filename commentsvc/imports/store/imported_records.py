@@ -30,7 +30,7 @@ from commentsvc.db.schema.comments import (
     ThreadTable,
 )
 from commentsvc.db.schema.imports import ImportedRecordTable, ImportedThreadTable
-from commentsvc.db.schema.moderation import BanTable
+from commentsvc.db.schema.moderation import BanTable, SavedReplyTable
 from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderSessionTable, ReaderTable
@@ -42,6 +42,7 @@ SUBSCRIBER: Final = "subscriber"
 FOLLOWER: Final = "follower"
 READER: Final = "reader"
 NOTE: Final = "note"
+SAVED_REPLY: Final = "saved reply"
 ALIAS: Final = "alias"
 REACTION: Final = "reaction"
 TITLE: Final = "title"
@@ -137,6 +138,11 @@ def _private_note(row_id: Param, _name: Param, _number: Param) -> Select:
 
 
 @prepared
+def _saved_reply(row_id: Param, _name: Param, _number: Param) -> Select:
+    return SavedReplyTable.delete().where(SavedReplyTable.id == row_id)
+
+
+@prepared
 def _alias(row_id: Param, _name: Param, number: Param) -> Select:
     used = CommentTable.select(CommentTable.id).where(CommentTable.thread == row_id)
     return ThreadTable.delete().where(
@@ -169,6 +175,7 @@ _TAKE_BACK: Final = {
     STATE: _state,
     READER: _reader,
     NOTE: _private_note,
+    SAVED_REPLY: _saved_reply,
     BAN: _ban,
     ALIAS: _alias,
     VIEWS: _views,

@@ -31,6 +31,7 @@ from commentsvc.db.schema.moderation import (
     BanTable,
     ChangeTable,
     InternalNoteTable,
+    SavedReplyTable,
     TrainingCommentTable,
     TrainingTokenTable,
     TrainingTotalTable,
@@ -51,6 +52,7 @@ from commentsvc.exports.columns import (
     NOTE_COLUMNS,
     REACTION,
     REPORT,
+    SAVED_REPLY,
     VOTE,
 )
 from commentsvc.exports.records import (
@@ -59,6 +61,7 @@ from commentsvc.exports.records import (
     FollowerRecord,
     NoteRecord,
     ReaderRecord,
+    SavedReplyRecord,
     SubscriberRecord,
     ThreadRecord,
     TrainingTokenRecord,
@@ -255,13 +258,21 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
             _add_note(tx, record, site or record.site, import_id)
         case BanRecord():
             _add_ban(tx, record, import_id)
+        case SavedReplyRecord():
+            _add_saved_reply(tx, record, import_id)
         case ViewsRecord():
             _add_views(tx, record, site or record.site, import_id)
-        case TrainingTotalRecord() if keeps_ids:
-            total = TrainingTotalTable.insert(id=1, spam=record.spam, good=record.good, version=1)
-            tx.change(total.on_conflict(action="NOTHING", conflict_target=[TrainingTotalTable.id]))
-        case TrainingTokenRecord() if keeps_ids:
-            tx.change(_learn_token, record.hash, record.spam, record.good)
+        case TrainingTotalRecord() | TrainingTokenRecord() if keeps_ids:
+            _learn(tx, record)
+
+
+def _learn(tx: Transaction, record: TrainingTotalRecord | TrainingTokenRecord) -> None:
+    """Store what a spam filter has learned."""
+    if isinstance(record, TrainingTokenRecord):
+        tx.change(_learn_token, record.hash, record.spam, record.good)
+        return
+    total = TrainingTotalTable.insert(id=1, spam=record.spam, good=record.good, version=1)
+    tx.change(total.on_conflict(action="NOTHING", conflict_target=[TrainingTotalTable.id]))
 
 
 def _add_note(tx: Transaction, record: NoteRecord, site: str, import_id: int) -> None:
@@ -292,6 +303,16 @@ def _add_ban(tx: Transaction, record: BanRecord, import_id: int) -> None:
         imported_records.note(
             tx, import_id, imported_records.BAN, ban_id, number=timestamps.read(record.created)
         )
+
+
+def _add_saved_reply(tx: Transaction, record: SavedReplyRecord, import_id: int) -> None:
+    """Add a saved reply, unless there is one with its title."""
+    row = dict(zip(SAVED_REPLY.columns, SAVED_REPLY.row(record), strict=True))
+    reply = SavedReplyTable.insert(row).on_conflict(
+        action="NOTHING", conflict_target=[SavedReplyTable.title]
+    )
+    for (reply_id,) in tx.query(reply.returning(SavedReplyTable.id)):
+        imported_records.note(tx, import_id, imported_records.SAVED_REPLY, reply_id)
 
 
 def _take_subscriber(tx: Transaction, record: SubscriberRecord, site: str, import_id: int) -> None:

@@ -49,6 +49,8 @@ ROUTES = {
     "POST /moderation/answer": "decide",
     "POST /moderation/pin": "decide",
     "POST /moderation/trust": "decide",
+    "GET /moderation/replies": "decide service",
+    "POST /moderation/replies": "decide service",
     "POST /moderation/internal-note": "decide",
     "POST /moderation/edit": "decide",
     "POST /moderation/thread": "decide",

@@ -23,6 +23,7 @@ from commentsvc.exports.records import (
     NoteRecord,
     ReaderRecord,
     Record,
+    SavedReplyRecord,
     SubscriberRecord,
     ThreadRecord,
     TrainingTokenRecord,
@@ -38,12 +39,14 @@ from commentsvc.moderation import (
     permissions,
     private_notes,
     retention,
+    saved_replies,
     threads,
     undo,
 )
 from commentsvc.moderation.private_notes import NewNote
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.accounts import SignedReader
+from commentsvc.settings.schema import CommentsSettings
 from commentsvc.spam import bans
 from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util.timestamps import rfc3339_ms
@@ -95,6 +98,8 @@ def fill(database: Database) -> None:
     add(database, now=NOW + HOUR, parent=1, status="pending", **reply)
     cleo = sign_in(database, "other", "Cleo", "cleo@new.example")
     database.write_now(accounts.set_trust, cleo.id, "Mo", NOW)
+    thanks = ("Thanks", "Thank you!", "Mo", NOW, CommentsSettings())
+    database.write_now(saved_replies.save, *thanks)
     mo = permissions.actor(1, "Mo", "moderator", "")
     database.write_now(internal_notes.add, mo, 1, "Known from elsewhere", NOW)
     old = {"author": "Cleo", "email": "cleo@old.example", "reader_id": cleo.id}
@@ -183,6 +188,9 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
         ReaderRecord("other", *identity, "Cleo", "cleo@new.example", "Mo", rfc3339_ms(NOW))
     ]
     assert [ban.value for ban in of(BanRecord, found)] == ["ann", "spam.example", "casino"]
+    assert of(SavedReplyRecord, found) == [
+        SavedReplyRecord("Thanks", "Thank you!", "Mo", rfc3339_ms(NOW))
+    ]
     assert of(SubscriberRecord, found) == [
         SubscriberRecord("blog", "ann@blog.example", "asked", rfc3339_ms(NOW))
     ]
@@ -199,6 +207,7 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
         threads=2,
         comments=3,
         bans=3,
+        saved_replies=1,
         subscribers=1,
         followers=2,
         readers=1,

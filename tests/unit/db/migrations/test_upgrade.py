@@ -16,7 +16,7 @@ from commentsvc.db.migrations import steps, upgrade
 from tests.unit.database_fixture import BEFORE_KEYS, KEYED, add, opened
 
 # A hash of the schema.
-SCHEMA = "360d99e0c1233006"
+SCHEMA = "bd727dc9d8902784"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:
