@@ -400,3 +400,22 @@ def test_a_note_that_is_typed_stays_apart_from_the_text_of_its_comment(
     moderation.get_by_role("button", name="Add the note").click()
     expect(moderation.get_by_role("status")).to_have_text("Saved.")
     expect(note).to_have_value("")
+
+
+@pytest.mark.sqlite_only("it is about the script")
+def test_a_saved_reply_is_inserted_where_the_cursor_is(
+    moderation: Page, comments: list[str]
+) -> None:
+    moderation.goto("/moderation/replies")
+    moderation.get_by_label("Title").fill("Thanks")
+    moderation.get_by_role("textbox", name="Text").fill("Thank you!")
+    moderation.get_by_role("button", name="Save the text").click()
+    expect(moderation.get_by_role("status")).to_have_text("Saved.")
+    moderation.goto("/moderation/queue")
+    moderation.get_by_role("link", name="Details").first.click()
+    answer = moderation.locator("#answer textarea")
+    answer.fill("Dear Zoe. ")
+    moderation.get_by_text("Saved replies", exact=True).click()
+    moderation.get_by_role("link", name="Thanks", exact=True).click()
+    expect(answer).to_have_value("Dear Zoe. Thank you!")
+    expect(answer).to_be_focused()
