@@ -170,6 +170,16 @@ class Visit:
         test_passkeys.add(self.seat, SoftAuthenticator())
         return self.seat.get("passkeys")
 
+    def with_internal_note(self) -> Response:
+        self.seat.send("internal-note", id="1", internal="Known from elsewhere")
+        return self.seat.get("comment?id=1&saved=1")
+
+    def with_trust(self) -> Response:
+        who = self.write(accounts.identified, "blog", ("mail", "t@x.example"), "", self.now)
+        self.write(accounts.choose_name, who, "Tove", ["tove"])
+        self.write(accounts.set_trust, who.id, "ann", self.now)
+        return self.seat.get("bans")
+
     def with_reply(self) -> Response:
         self.seat.send("replies", name="Thanks", message="Thank you!")
         return self.seat.get("replies?id=1")
@@ -360,6 +370,7 @@ MODERATION: Final[dict[str, list[State]]] = {
     ],
     "GET /moderation/comment": [
         *(lambda v, n=n: v.seat.get(f"comment?id={n}") for n in (1, 2, 3, 7, 8, 9)),
+        lambda v: v.with_internal_note(),
         lambda v: v.seat.get("comment?id=99"),
     ],
     "POST /moderation/answer": [
@@ -382,7 +393,7 @@ MODERATION: Final[dict[str, list[State]]] = {
     "POST /moderation/moved": [lambda v: v.seat.send("moved", do="follow")],
     "GET /moderation/thread": [lambda v: v.seat.get("thread?id=1")],
     "POST /moderation/thread": [lambda v: v.seat.send("thread", id="1", do="url", value="x y")],
-    "GET /moderation/bans": [lambda v: v.seat.get("bans")],
+    "GET /moderation/bans": [lambda v: v.seat.get("bans"), lambda v: v.with_trust()],
     "POST /moderation/ban": [lambda v: v.seat.send("ban", kind="network", value="x", days="")],
     "GET /moderation/replies": [lambda v: v.seat.get("replies"), lambda v: v.with_reply()],
     "POST /moderation/replies": [lambda v: v.seat.send("replies", name="x" * 99, message="Hi")],
