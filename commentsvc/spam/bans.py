@@ -36,11 +36,11 @@ from commentsvc.spam.reasons import Reason
 from commentsvc.spam.score import Signal
 from commentsvc.spam.text_rules import TextRules
 from commentsvc.util.i18n import gettext as _
-from commentsvc.util.origin import address_key, host_name
+from commentsvc.util.origin import address_key, host_name, is_spelling
 from commentsvc.util.text import fold
 
 TAG: Final = "bans"
-MOST: Final = 10_000  # the most bans, since every submission is compared with all banned words
+MOST: Final = 10_000  # the most bans, since all are kept in memory, and listed on one page
 
 # For each kind of ban: the pattern of its values, and the message for other values.
 _SHAPES: Final = {
@@ -126,11 +126,10 @@ def listing(snapshot: Snapshot) -> list[Ban]:
 
 def is_author_banned(snapshot: Snapshot, email: str, now: int) -> bool:
     """Return whether the author with that address is banned at the time `now`."""
-    return any(
-        ban.kind == "author" and _author(ban.value) == _author(email)
-        for ban in listing(snapshot)
-        if ban.expires_at is None or ban.expires_at > now
-    )
+    lasts = BanTable.expires_at.is_null() | (BanTable.expires_at > now)
+    rows = snapshot.query(BanTable.select(BanTable.value).where(BanTable.kind == "author", lasts))
+    key = address_key(email)
+    return any(is_spelling(value, key) for (value,) in rows)
 
 
 def network_of(snapshot: Snapshot, comment_id: int) -> str:

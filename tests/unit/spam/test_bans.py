@@ -1,6 +1,7 @@
 """Bans: what can be banned, what is then found, and for how long."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from commentsvc.markup.markdown import render
 from commentsvc.spam import bans
 from commentsvc.spam.bans import Bans
 from tests.unit.database_fixture import NOW, add, opened
+from tests.unit.processor_time import timed
 
 PLAIN = Submission(("blog", "/p/"), "Ann", "Hello.", "", "", "", None, "", "", "")
 HASH = bytes.fromhex("0123456789abcdef")
@@ -132,6 +134,24 @@ def test_there_is_a_bound_for_all_of_them(
     ban(database, "word", "b")
     with pytest.raises(BanRefused, match="2 bans already"):
         ban(database, "word", "c")
+
+
+@pytest.mark.sqlite_only("the time of Python")
+def test_a_mail_is_compared_with_all_banned_authors_in_no_time(database: Database) -> None:
+    ban(database, "author", "eve@xn--bcher-kva.example")
+    rows = [
+        {"kind": "author", "value": f"a{n}@b{n}.example", "created_at": NOW, "actor": "Mo"}
+        for n in range(bans.MOST)
+    ]
+    database.write_now(
+        lambda tx: [
+            tx.change(BanTable.insert_many(rows[at : at + 1_000]))
+            for at in range(0, bans.MOST, 1_000)
+        ]
+    )
+    for email, banned in (("eva@bücher.example", False), ("Eve@Bücher.example", True)):
+        took, found = timed(partial(database.read_now, bans.is_author_banned, email, NOW))
+        assert (took < 100, found) == (True, banned), took
 
 
 def test_the_list_is_current_until_one_changes_or_ends(database: Database) -> None:
