@@ -31,6 +31,7 @@ from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import translate
 from commentsvc.util.templates import Templates
+from commentsvc.util.text import with_few_marks
 
 # Questions in a day, each of at most SHOWN characters and TOKENS words or parts of words in the
 # answer: so this is what a day can cost.
@@ -142,11 +143,12 @@ class Judge:
     def prepare(self, notification: Notification) -> JudgeQuestion:
         """Return the question about a comment."""
         comment, language = notification.entry.comment, notification.language
+        text = visible(comment.source[:SHOWN])  # one letter may have become 18
         shown = {
             "author": comment.author[:NAMED],
             "website": comment.site[:NAMED],
             "page": notification.entry.url[:NAMED],
-            "comment": visible(comment.source[:SHOWN]),
+            "comment": text[:SHOWN],
         }
         mark = secrets.token_hex(8)
         prompt = _PROMPT.find("judge.prompt").render(
@@ -158,7 +160,7 @@ class Judge:
         doubt = ""
         if gives_orders("\n".join(shown.values())):
             doubt = translate(_("It may try to give orders to the language model."), language)
-        elif len(comment.source) > SHOWN:
+        elif max(len(comment.source), len(text)) > SHOWN:
             doubt = translate(_("It is too long for the language model."), language)
         messages = [
             {"role": "system", "content": prompt},
@@ -203,7 +205,7 @@ class Judge:
 
 def visible(text: str) -> str:
     """Return `text` as NFKC without characters that nobody sees, in which orders can be hidden."""
-    composed = unicodedata.normalize("NFKC", text)
+    composed = unicodedata.normalize("NFKC", with_few_marks(text))
     return "".join(
         each for each in composed if each in "\n\t" or unicodedata.category(each)[0] != "C"
     )

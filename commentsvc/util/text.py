@@ -38,7 +38,11 @@ _VISIBLE = re.compile(VISIBLE).search
 # The most marks above and below one letter; Biblical Hebrew has up to five. More cover other lines.
 MARKS: Final = 6
 _MAY_BE_MARKS = re.compile(rf"[^\w\s!-~]{{{MARKS + 1},}}").sub
-_TIBETAN = range(0xF00, 0x1000)  # its letters below others count as marks, and stacks can be high
+# Of Tibetan, letters below others count as marks, and stacks can be high. There is a bound for all:
+# Python sorts what combines in quadratic time (UAX 15, D3, has the same number).
+_TIBETAN = range(0xF00, 0x1000)
+_STACK: Final = 30
+_JOINERS = ("\u200c", "\u200d")  # a mark after one of these still belongs to the letter before
 _ENCODED = re.compile("(?:%[89A-Fa-f][0-9A-Fa-f])+").sub  # letters outside of ASCII
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*").match
 
@@ -85,9 +89,10 @@ def with_few_marks(text: str) -> str:
 def _few_marks(found: re.Match[str]) -> str:
     kept, number = [], 0
     for letter in found[0]:
-        is_mark = unicodedata.category(letter) in ("Mn", "Me") and ord(letter) not in _TIBETAN
-        number = number + 1 if is_mark else 0
-        if number <= MARKS:
+        is_mark = unicodedata.category(letter) in ("Mn", "Me") or unicodedata.combining(letter)
+        if letter not in _JOINERS:
+            number = number + 1 if is_mark else 0
+        if number <= (_STACK if ord(letter) in _TIBETAN else MARKS):
             kept.append(letter)
     return "".join(kept)
 
@@ -167,8 +172,8 @@ _WHOLE = re.compile(r"[0-9]{1,18}").fullmatch
 
 
 def fold(text: str) -> str:
-    """Return `text` in NFKC and case-folded, for comparing texts."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    """Return `text` in NFKC and case-folded, with few marks on a letter, for comparing texts."""
+    return unicodedata.normalize("NFKC", with_few_marks(text)).casefold()
 
 
 # Python decodes these in quadratic time, a minute for 1 MiB. They are for host names, not texts.

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -25,7 +26,8 @@ from commentsvc.markup import html_to_markdown, markdown
 from commentsvc.settings.schema import CommentsSettings, Site
 from commentsvc.util.i18n import translate
 from commentsvc.util.origin import deliverable
-from commentsvc.util.text import excerpt, initial, one_line
+from commentsvc.util.text import excerpt, fold, initial, one_line
+from tests.unit.processor_time import timed
 
 BOUNDS = CommentsSettings(author_length=20, message_length=100)
 SITES = Sites([Site(origins=("https://blog.example",))])
@@ -267,6 +269,24 @@ def test_letters_have_no_more_marks_than_languages_need(way: Callable[[str], str
     for word in ("e\u0302\u0323", "בְּרֵאשִׁ֖ית", "ที่นี่", "क्ष्म्य", "མཧཱ་བྷྲྀཾ", "ਸ੍ਰੀ", "မြွှုံ့", "❤️‍🔥", "ơ̴̌̈́"):
         assert way(f"a {word}") == f"a {word}"
         assert one_line(f"a {word}") == f"a {word}"
+
+
+@every_way
+@pytest.mark.parametrize(
+    "between", ["\u200d", "\u200c", "\u0f72", "\U0001d165", "\u302e", "\ufe0f"]
+)
+def test_nothing_between_marks_makes_room_for_more(way: Callable[[str], str], between: str) -> None:
+    kept = way(f"Z{f'{ZALGO}{between}' * 3}")
+    assert len([each for each in kept if each in ZALGO]) == 6
+
+
+@pytest.mark.parametrize("marks", ["\u0f72\u0f71", "\U0001d16d\U0001d165", "\u302e\u0f71", ZALGO])
+def test_what_combines_is_folded_in_no_time(marks: str) -> None:
+    """Python sorts it in quadratic time."""
+    for text in ("a" + marks * 4_000, "".join(each * 8_000 for each in marks)):
+        took, _ = timed(partial(fold, text))
+        assert took < 100
+        assert len(one_line(text)) <= 31
 
 
 # What shows nothing on a page, in Markdown.

@@ -6,6 +6,7 @@ The model is a fake server on this machine, which obeys every comment.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from commentsvc.delivery.judge import Judge, gives_orders
 from commentsvc.settings.schema import JudgeSettings, Settings
 from tests.unit.app_fixture import SETTINGS, served
 from tests.unit.delivery.asking import Asking, listening
+from tests.unit.processor_time import timed
 
 Json = dict[str, Any]  # Any: of OpenAI's interface
 
@@ -171,8 +173,20 @@ def test_readers_who_write_about_such_things_are_not_taken_for_such_comments(tex
 
 
 def test_it_takes_no_time_to_look_for_orders() -> None:
-    for each in ("ignore ", "a", "\u0301", "<|", "### ", "note to ", "ignore" + " " * 59, '"'):
-        gives_orders(each * (judge.SHOWN // len(each)))
+    for each in (
+        "ignore ", "a", "\u0301", "<|", "### ", "note to ", "ignore" + " " * 59, '"',
+        "\u0323\u0307", "\u0f72\u0f71", "\U0001d16d\U0001d165",
+    ):  # fmt: skip
+        took, _ = timed(partial(gives_orders, each * (judge.SHOWN // len(each))))
+        assert took < 100, each
+
+
+def test_a_letter_that_becomes_many_makes_no_question_larger(asking: Asking) -> None:
+    asking.service.submit("\ufdfa" * 8_000, author="Bea")
+    [asked] = asking.ask()
+    shown = json.loads(asked["messages"][1]["content"])["comment"]
+    assert len(shown) == judge.SHOWN
+    assert asking.reasons(1) == "classifier +0 hold, It is too long for the language model."
 
 
 @pytest.mark.parametrize(
