@@ -46,7 +46,8 @@ SHOWN_EXAMINED: Final = 5_000
 _ROUND: Final = 1_024  # an answer tells ids of comments that are not shown no more precisely
 
 _LAST: Final = 2**63 - 1
-_WORD: Final = re.compile(r"[^\W_]+")
+# A reader's word; the letters here end one for FTS5, which would look for a phrase.
+_WORD: Final = re.compile("[^\\W_\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3]+")
 _TERM: Final = re.compile(r'(?:(author|email|site|text|page):)?(?:"([^"]*)"?|(\S+))')
 
 

@@ -110,8 +110,10 @@ class Matching(peewee.ColumnBase):
         between = " OR " if terms[0][2] else " AND "
         for number, (fields, text, _) in enumerate(terms):
             ctx.literal(between if number else "(")
+            # A reader's word with a sign in it, as CO₂, is several for PostgreSQL: no phrase.
+            form = "plainto" if fields == SHOWN else "phraseto"
             for which, field in enumerate((fields or "words").strip("{}").split()):
-                asked = f"search.{field} @@ phraseto_tsquery('{DICTIONARY}', words("
+                asked = f"search.{field} @@ {form}_tsquery('{DICTIONARY}', words("
                 ctx.literal(" OR " if which else "(").literal(asked)
                 ctx.value(text[:LONGEST_WORD], converter=False).literal("))")
             ctx.literal(")")

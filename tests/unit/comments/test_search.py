@@ -1,6 +1,9 @@
 """Search: what is found, what is not found any more or not indexed yet; daily statistics."""
 
+import sqlite3
+import sys
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 
 from commentsvc import errors
 from commentsvc.comments import search, site_rows
+from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.database import Database
 from commentsvc.db.postgresql import schema as postgresql
@@ -266,3 +270,32 @@ def test_index_and_tally_follow_whatever_happens(database: Database) -> None:
         if random.random() < 0.2:
             erase = f"DELETE FROM comment WHERE id = {chosen}"
             database.write_now(methodcaller("execute", erase))
+
+
+@pytest.mark.parametrize("letter", "²½₂Ⅷ①ᦰᧈᳲ")
+def test_no_letter_makes_a_phrase_of_a_readers_words(database: Database, letter: str) -> None:
+    """A phrase of frequent words takes a hundred times as long."""
+    for source in ("foam bath", "bath foam"):
+        add(database, source=source)
+    feed(database)
+    words = search.words_of(f"foam{letter}bath")
+    found, _ = database.read_now(search.find_shown, words, PageRef("blog", ""), 9, None)
+    assert len(found) in (0, 2)
+
+
+@pytest.mark.sqlite_only("FTS5 is SQLite's")
+def test_the_index_takes_each_of_a_readers_words_for_one() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(search_schema.EXTRAS[0])
+        connection.execute("CREATE VIRTUAL TABLE found USING fts5vocab(search, 'instance')")
+        words = {
+            number: word
+            for number, each in enumerate(filter(str.isalnum, map(chr, range(sys.maxunicode + 1))))
+            if len(word := search.words_of(f"x{each}y")) == 1
+        }
+        connection.executemany(
+            "INSERT INTO search (rowid, text) VALUES (?, ?)",
+            ((number, word) for number, (word,) in words.items()),
+        )
+        several = connection.execute("SELECT doc FROM found GROUP BY doc HAVING count(*) > 1")
+        assert [words[number] for (number,) in several] == []
