@@ -2,7 +2,8 @@
 
 The bot's updates are fetched by long polling (https://core.telegram.org/bots/api#getupdates), so
 Telegram needs no way to this service. Whoever is in the chat of the settings may press its buttons,
-as with the links that they replace; other chats are refused. A program can send any data in the
+as with the links that they replace; other chats are refused, and so are groups and channels with a
+name, which anybody can join. A program can send any data in the
 name of a button, so these must name a comment and a message about it, at most LINK_DAYS old.
 
 The same press twice changes nothing more; the message then shows what the comment is now.
@@ -52,9 +53,10 @@ EXPIRED: Final = _("This button does not work any more. Please use the moderatio
 
 
 class TelegramChat(msgspec.Struct, frozen=True):
-    """A chat; a channel or a group may have a name."""
+    """A chat; its type is "private" if it is with one person."""
 
     id: int
+    type: str = ""
     username: str = ""
 
 
@@ -152,8 +154,8 @@ class TelegramButtons:
             _log.info("a message in Telegram still shows what it showed before: %s", error)
 
     def _is_ours(self, chat: TelegramChat) -> bool:
-        wanted = self._settings.telegram_chat
-        return wanted in (str(chat.id), f"@{chat.username}")
+        is_public = chat.username and chat.type != "private"
+        return str(chat.id) == self._settings.telegram_chat and not is_public
 
     def _language(self, site: str = "") -> str:
         known = self._sites.get(site) or next(iter(self._sites.values()), None)

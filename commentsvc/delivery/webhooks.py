@@ -70,7 +70,7 @@ async def exchange(
         raise ServerUnreachable(str(error)) from error
     if not 200 <= answer.status < 300:
         kind = TemporaryFailure if answer.status in OF_ONE else ServerUnreachable
-        raise kind(f"{answer.status} {one_line(answer.text)}")
+        raise kind(f"{answer.status} {one_line(answer.text[:ANSWER])}")
     return answer
 
 

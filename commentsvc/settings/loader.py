@@ -188,6 +188,11 @@ def _hook_contradictions(settings: Settings) -> Iterator[str]:
         yield "hooks.telegram_token and hooks.telegram_chat belong together. Set both, or none."
     if hooks.telegram_decides and not hooks.telegram_token:
         yield "hooks.telegram_decides is set, but hooks.telegram_token is not. Set it too."
+    if hooks.telegram_decides and hooks.telegram_chat.startswith("@"):
+        yield (
+            f"hooks.telegram_decides is set, but hooks.telegram_chat is {hooks.telegram_chat}:"
+            " anybody can join a chat with a name, and decide. Set the number of a private chat."
+        )
 
 
 def _judge_contradictions(settings: Settings) -> Iterator[str]:

@@ -205,17 +205,22 @@ def test_a_press_is_fetched_once_although_another_one_fails(
     assert bot.status() == "approved"
 
 
-@pytest.mark.parametrize("answer", [(409, {"description": "Conflict"}), (200, b"[" * 9_000)])
+@pytest.mark.parametrize(
+    "answer", [(409, {"description": "Conflict"}), (500, b"x" * 500_000), (200, b"[" * 9_000)]
+)
 def test_what_keeps_presses_from_coming_is_told_to_the_operator(
     bot: Bot, answer: tuple[int, object]
 ) -> None:
     bot.server.answer = lambda _: answer  # type: ignore[attr-defined] # the test's own attribute
     asyncio.run(until(bot, lambda: bot.buttons.trouble))
     assert bot.buttons.trouble.startswith("buttons in Telegram do nothing now: ")
+    assert len(bot.buttons.trouble) < 3_000
 
 
-def test_a_chat_may_be_named(bot: Bot) -> None:
-    assert not bot.buttons._is_ours(TelegramChat(1, "mods"))
+def test_in_a_chat_that_anybody_can_join_nobody_decides(bot: Bot) -> None:
+    assert bot.buttons._is_ours(TelegramChat(CHAT, "private", "mo"))
+    for kind in ("group", "supergroup", "channel"):
+        assert bot.buttons._is_ours(TelegramChat(CHAT, kind))
+        assert not bot.buttons._is_ours(TelegramChat(CHAT, kind, "mods"))
     bot.buttons._settings = replace(HOOKS, telegram_chat="@mods")
-    assert bot.buttons._is_ours(TelegramChat(1, "mods"))
-    assert not bot.buttons._is_ours(TelegramChat(1, ""))
+    assert not bot.buttons._is_ours(TelegramChat(CHAT, "channel", "mods"))

@@ -287,6 +287,17 @@ def test_hooks_need_their_secrets() -> None:
     assert found[1].startswith("hooks.telegram_token and hooks.telegram_chat belong together")
 
 
+def test_buttons_decide_in_no_chat_that_anybody_can_join() -> None:
+    environ = {
+        "COMMENTSVC_HOOKS_TELEGRAM_TOKEN": "1:a",
+        "COMMENTSVC_HOOKS_TELEGRAM_CHAT": "@mods",
+        "COMMENTSVC_HOOKS_TELEGRAM_DECIDES": "true",
+    }
+    [problem] = problems(environ)
+    assert "anybody can join a chat with a name" in problem
+    loader.load(None, environ | {"COMMENTSVC_HOOKS_TELEGRAM_CHAT": "-100500"})
+
+
 def test_a_judge_needs_a_model_and_is_the_only_one() -> None:
     environ = {"COMMENTSVC_JUDGE_URL": "https://l.example/v1", "COMMENTSVC_HOOKS_SECRET": "s" * 32}
     both, no_model = problems(environ | {"COMMENTSVC_SPAM_CLASSIFIER_URL": "https://c.example/"})
