@@ -21,6 +21,7 @@ from commentsvc.db.schema.comments import (
     SiteTable,
     ThreadTable,
 )
+from commentsvc.db.schema.search import EXTRAS
 from commentsvc.db.sqlite.connection import fault
 from commentsvc.model import APPROVED
 
@@ -107,6 +108,7 @@ def check(snapshot: Snapshot, on_progress: Callable[[float], None] = lambda _: N
         on_progress(1 / steps)
         if faults := damaged_texts(snapshot):
             return faults[:FAULTS]
+        faults = _foreign(snapshot)
     for number, (text, query) in enumerate(CHECKS, 2):
         on_progress(number / steps)
         faults.extend(text.format(*row) for row in snapshot.query(query.limit(FAULTS)))
@@ -116,6 +118,18 @@ def check(snapshot: Snapshot, on_progress: Callable[[float], None] = lambda _: N
         faults.extend(text.format(*row) for row in snapshot.execute(sql, (FAULTS,)))
     on_progress(1)
     return faults
+
+
+def _foreign(snapshot: Snapshot) -> list[str]:
+    """Return which triggers and views are not ours: whoever made a backup may have put them in."""
+    rows = snapshot.execute(
+        "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+    )
+    return [
+        f"the {kind} {name} is not of this program, and may change what is stored"
+        for kind, name, sql in rows
+        if sql not in EXTRAS
+    ]
 
 
 def damaged_texts(snapshot: Snapshot) -> list[str]:

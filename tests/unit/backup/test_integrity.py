@@ -68,6 +68,27 @@ def test_a_damaged_text_is_named(database: Database, column: str) -> None:
     assert faults_after(database, sql) == [f"comment 1 is damaged: its {column} is not UTF-8"]
 
 
+@pytest.mark.sqlite_only("pg_restore runs what a dump contains")
+@pytest.mark.parametrize(
+    ("sql", "named"),
+    [
+        (
+            "CREATE TRIGGER kind AFTER INSERT ON comment BEGIN UPDATE comment SET status ="
+            " 'approved'; END",
+            "trigger kind",
+        ),
+        ("CREATE VIEW endless AS SELECT 1", "view endless"),
+    ],
+)
+def test_a_trigger_that_is_not_ours_is_named(database: Database, sql: str, named: str) -> None:
+    fault = f"the {named} is not of this program, and may change what is stored"
+    assert faults_after(database, sql) == [fault]
+    if "TRIGGER" in sql:
+        database.write_now(lambda tx: tx.execute("DROP TRIGGER comment_erased"))
+        database.write_now(lambda tx: tx.execute(sql.replace("kind", "comment_erased")))
+        assert len(database.read_now(integrity.check)) == 2
+
+
 @pytest.mark.sqlite_only(NOT_UTF8)
 def test_a_damaged_text_of_another_table_is_named(database: Database) -> None:
     sql = "UPDATE thread SET title = CAST(x'61ff' AS TEXT)"
