@@ -22,7 +22,7 @@ from commentsvc.db.schema.comments import SiteTable
 from commentsvc.db.schema.inbox import MailedComment, MailedCommentTable
 from commentsvc.outbox import MailAddress
 from commentsvc.util.digest import digest
-from commentsvc.util.origin import address_key
+from commentsvc.util.origin import address_key, is_spelling
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 # The kinds of the mail to the sender.
@@ -149,7 +149,8 @@ def find(snapshot: Snapshot, number: int, moment: int, now: int) -> WaitingComme
 def of_address(snapshot: Snapshot, email: str) -> list[WaitingComment]:
     """Return the comments that came from an address and wait."""
     found = _waiting().where(Mailed.sender == _sender(email)).order_by(Mailed.id)
-    return [WaitingComment(*row) for row in snapshot.query(found)]
+    waiting = (WaitingComment(*row) for row in snapshot.query(found))
+    return [each for each in waiting if is_spelling(each.email, address_key(email))]
 
 
 def finish(tx: Transaction, number: int, now: int) -> None:
@@ -177,4 +178,6 @@ _EMPTY: Final = {"url": "", "email": "", "author": "", "words": ""}
 
 
 def _sender(email: str) -> bytes:
-    return digest(address_key(email), b"mailed comment", 16)
+    """Return the digest by which mails are counted; many mailboxes get what follows a + as well."""
+    local, _, domain = address_key(email).rpartition("@")
+    return digest(f"{local.partition('+')[0]}@{domain}", b"mailed comment", 16)

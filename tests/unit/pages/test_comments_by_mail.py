@@ -245,6 +245,15 @@ def test_an_address_gets_few_mails_of_which_no_comment_comes(service: Served) ->
     assert len(mails(service)) == 1
 
 
+def test_what_follows_a_plus_is_no_other_mailbox_but_another_address(service: Served) -> None:
+    mail = link(service)
+    for number in range(10):
+        take(service, written(*mail, From=f"ann+{number}@mail.example", Message_ID=f"<{number}@x>"))
+    assert len(mails(service)) == mailed_comments.UNCONFIRMED
+    waiting = service.database.read_now(mailed_comments.of_address, "Ann+1@mail.example")
+    assert [each.email for each in waiting] == ["ann+1@mail.example"]
+
+
 def test_who_confirms_may_write_often(service: Served) -> None:
     for number in range(2 * mailed_comments.UNCONFIRMED):
         raw = written(*link(service), f"Number {number}", Message_ID=f"<{number}@x.example>")
