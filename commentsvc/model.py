@@ -22,7 +22,8 @@ STATES: Final = (AGING, OPEN, CLOSED)
 STATUS: Final = "status"
 TEXT: Final = "text"
 THREAD: Final = "thread"
-CHANGES: Final = (STATUS, TEXT, THREAD)
+LANGUAGE: Final = "lang"
+CHANGES: Final = (STATUS, TEXT, THREAD, LANGUAGE)
 # What became of a page with comments that the blog's sitemap does not list. The blog answers that
 # it is elsewhere, gone, or there; a moderator lets its comments follow it, or stay.
 MOVED: Final = "moved"

@@ -25,6 +25,7 @@ from commentsvc.moderation import (
     saved_replies,
     undo,
 )
+from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.history import HistoryEntry
 from commentsvc.moderation.internal_notes import InternalNote
 from commentsvc.moderation.permissions import Actor, Permission
@@ -34,10 +35,12 @@ from commentsvc.moderation.saved_replies import SavedReply
 from commentsvc.readers import accounts
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
+from commentsvc.util.i18n import canonical_tag
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import address_key
 from commentsvc.util.text import excerpt, whole_number
 
+NO_TAG: Final = _("This must be the tag of a language, such as de or pt-BR.")
 LAST_COMMENTS: Final = 6  # of an author, on the page of one of them
 SHOWN: Final = 100  # characters of each
 
@@ -200,12 +203,25 @@ class CommentPage:
         outcome = await self._database.write(
             authorized.edit, context.actor, comment_id, message, context.now
         )
-        return redirect(
-            f"comment?id={comment_id}&done=edited.{len(outcome.changed)}.0.{outcome.decision_id}"
+        return _edited(comment_id, outcome)
+
+    @post("/comment-language", Permission.DECIDE)
+    async def correct_language(self, context: RequestContext) -> Response:
+        """Correct the language of a comment.
+
+        303 to the comment, whose language becomes `lang`. 404, 422.
+        """
+        comment_id, typed = number(context.first("id")), context.first("lang").strip()
+        lang = canonical_tag(typed)
+        if not lang:
+            return await self._show(context.refused(422, NO_TAG), comment_id, lang=typed)
+        outcome = await self._database.write(
+            authorized.correct_language, context.actor, comment_id, lang, context.now
         )
+        return _edited(comment_id, outcome)
 
     async def _show(self, context: RequestContext, comment_id: int, **typed: str) -> Response:
-        """Show a comment; `typed` has the typed `text`, `answer` or `note`."""
+        """Show a comment; `typed` has the typed `text`, `answer`, `note` or `lang`."""
 
         def work(snapshot: Snapshot) -> CommentDetails:
             entry = authorized.find_comment(snapshot, context.actor, comment_id)
@@ -265,9 +281,21 @@ class CommentPage:
             saved=_("Saved.") if context.first("saved") else "",
             replies=found.replies,
             note_length=internal_notes.LENGTH,
-            **{"answer": chosen, "text": entry.comment.source, "note": "", **typed},
+            **{
+                "answer": chosen,
+                "text": entry.comment.source,
+                "note": "",
+                "lang": entry.comment.lang,
+                **typed,
+            },
             longest=self._bounds.message_length,
             done=found.done,
             seen=found.seen,
             back=f"comment?id={comment_id}",
         )
+
+
+def _edited(comment_id: int, outcome: ChangeResult) -> Response:
+    """Return the answer that leads to a comment that was edited."""
+    done = f"edited.{len(outcome.changed)}.0.{outcome.decision_id}"
+    return redirect(f"comment?id={comment_id}&done={done}")

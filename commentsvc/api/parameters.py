@@ -53,13 +53,14 @@ SiteName = Annotated[
         extra_json_schema={"x-setting": "site"},
     ),
 ]
+NO_TAG: Final = "This must be the tag of a language, such as de or pt-BR."
 LanguageTag = Annotated[
     str,
     Meta(
         description="The language of texts for readers. English is used for unknown languages.",
         pattern="^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}$",
         examples=["de"],
-        extra={"message": "This must be the tag of a language, such as de or pt-BR."},
+        extra={"message": NO_TAG},
     ),
 ]
 

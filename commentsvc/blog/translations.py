@@ -23,7 +23,7 @@ from commentsvc.moderation import translations
 from commentsvc.moderation.translations import Version
 from commentsvc.settings.schema import Site
 from commentsvc.util.http_client import RemoteError, SettingsClient
-from commentsvc.util.i18n import TAG
+from commentsvc.util.i18n import canonical_tag
 from commentsvc.util.polite_client import Disallowed, LeaveAlone, PoliteClient
 from commentsvc.util.threads import FOREIGN, run_in
 from commentsvc.util.timestamps import DAY_MS
@@ -44,7 +44,6 @@ _ATTRIBUTES: Final = {"comment-thread": {"data-translations"}, "link": {"href", 
 _HTML_LANG: Final = re.compile(
     r"<html\b[^<>]{0,1000}?\slang\s*=\s*[\"']?([A-Za-z0-9-]{1,40})", re.IGNORECASE
 ).search
-_IS_TAG: Final = re.compile(TAG).fullmatch
 
 
 def named(html: str) -> list[tuple[str, str]]:
@@ -155,9 +154,9 @@ class TranslationFinder:
                 continue
             if lang.lower() == DEFAULT:
                 default = default or other
-            elif other and _IS_TAG(lang):
-                languages.setdefault(other, lang)
-        languages.setdefault(url, own if _IS_TAG(own) else "")
+            elif other and (tag := canonical_tag(lang)):
+                languages.setdefault(other, tag)
+        languages.setdefault(url, canonical_tag(own))
         return _Page(languages, default)
 
     def _locate(self, address: str) -> str:

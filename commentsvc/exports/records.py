@@ -77,13 +77,14 @@ class ThreadRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="threa
 class HistoryRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     """A change of a comment. All changes of one decision have the same `decision`.
 
-    `old` and `new` are statuses, texts or urls of threads, as `field` says. For a change of the
-    status, `old_at` is the previous `published`; for a change of the text, the previous `edited`.
+    `old` and `new` are statuses, texts, urls of threads or tags of languages, as `field` says. For
+    a change of the status, `old_at` is the previous `published`; for one of the text, the previous
+    `edited`.
     """
 
     id: Id
     decision: Number
-    field: Literal["status", "text", "thread"]
+    field: Literal["status", "text", "thread", "lang"]
     old: str
     new: str
     created: Moment

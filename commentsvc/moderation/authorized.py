@@ -85,6 +85,14 @@ def edit(tx: Transaction, who: Actor, comment_id: int, message: str, now: int) -
     return changes.edit(tx, comment_id, message, who.name, now)
 
 
+def correct_language(
+    tx: Transaction, who: Actor, comment_id: int, lang: str, now: int
+) -> ChangeResult:
+    """Set the language of a comment to the tag `lang`. Raise UnknownComment."""
+    permissions.confine(tx, who, [comment_id])
+    return changes.correct_language(tx, comment_id, lang, who.name, now)
+
+
 def answer(
     tx: Transaction,
     who: Actor,

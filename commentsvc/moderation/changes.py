@@ -1,4 +1,4 @@
-"""Changes of the status or text of comments, each with its row in the history.
+"""Changes of the status, text or language of comments, each with its row in the history.
 
 Only this module and `undo` change a comment's status and text; `retention` and `imports.store`
 empty comments that are erased, or whose import is taken back. `model.MOVES` lists the allowed
@@ -24,7 +24,7 @@ from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback import reports
-from commentsvc.model import AKISMET, APPROVED, CLASSIFIER, MOVES, STATUS, TEXT
+from commentsvc.model import AKISMET, APPROVED, CLASSIFIER, LANGUAGE, MOVES, STATUS, TEXT
 from commentsvc.readers import follows, subscriptions
 from commentsvc.spam import training
 
@@ -58,6 +58,12 @@ def set_status(status: Param, published_at: Param, comment_id: Param) -> Select:
     """Return the query that sets the status of a comment, and when it was published."""
     changed = CommentTable.update(status=status, published_at=published_at)
     return changed.where(CommentTable.id == comment_id)
+
+
+@prepared
+def set_language(lang: Param, comment_id: Param) -> Select:
+    """Return the query that sets the language of a comment."""
+    return CommentTable.update(lang=lang).where(CommentTable.id == comment_id)
 
 
 class ChangeResult(msgspec.Struct, frozen=True, gc=False):
@@ -124,13 +130,14 @@ def change(
 def _changed_since(tx: Transaction, ids: list[int], who: str, seen: int | None) -> set[int]:
     """Return those of the comments `ids` that another person has changed after the change `seen`.
 
-    The verdict of a program is no decision that a moderator has to know of.
+    The verdict of a program, and a language, are no decision that a moderator has to know of.
     """
     if seen is None:
         return set()
     later = ChangeTable.select(ChangeTable.comment).where(
         Among(ChangeTable.comment, ids_text(ids)),
         ChangeTable.id > seen,
+        ChangeTable.field != LANGUAGE,
         ChangeTable.actor.not_in([who, AKISMET, CLASSIFIER]),
         ChangeTable.undone_at.is_null(),
     )
@@ -152,6 +159,23 @@ def edit(tx: Transaction, comment_id: int, source: str, who: str, now: int) -> C
     html = render(tx, ref.thread_id, source, comment_id)
     tx.change(set_text, source, html, now, comment_id)
     images.link(tx, comment_id, source)
+    if status == APPROVED:
+        add_to_counts(tx, {ref: 0})
+    outbox.changed(tx, [comment_id], now)
+    return ChangeResult(decision_id, (comment_id,), {})
+
+
+def correct_language(
+    tx: Transaction, comment_id: int, lang: str, who: str, now: int
+) -> ChangeResult:
+    """Set the language of a comment to the tag `lang` at the time `now`. Raise UnknownComment."""
+    [(_, ref, status, _)] = find(tx, [comment_id])
+    [(was,)] = tx.query(CommentTable.select(CommentTable.lang).where(CommentTable.id == comment_id))
+    if was == lang:
+        return ChangeResult(0, (), {comment_id: status})
+    decision_id = tx.last_id("change") + 1
+    tx.change(_INSERT_CHANGE, decision_id, comment_id, LANGUAGE, was, lang, None, now, who)
+    tx.change(set_language, lang, comment_id)
     if status == APPROVED:
         add_to_counts(tx, {ref: 0})
     outbox.changed(tx, [comment_id], now)

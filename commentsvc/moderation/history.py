@@ -1,4 +1,4 @@
-"""The history of a comment: each change of its status or text, and whether it was undone."""
+"""The history of a comment: its changes, and whether they were undone."""
 
 from collections.abc import Iterable
 from typing import Final

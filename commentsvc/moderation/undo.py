@@ -20,7 +20,7 @@ from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import NothingToUndo
-from commentsvc.model import APPROVED, TEXT
+from commentsvc.model import APPROVED, LANGUAGE, STATUS, TEXT
 from commentsvc.moderation import changes
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.spam import training
@@ -138,11 +138,13 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
             html = render(tx, ThreadRef(*ref).thread_id, was, comment_id)
             tx.change(changes.set_text, was, html, moment, comment_id)
             images.link(tx, comment_id, was)
-            if status == APPROVED:
-                shown[ThreadRef(*ref)] += 0  # only to purge
+        elif what == LANGUAGE:
+            tx.change(changes.set_language, was, comment_id)
         else:
             tx.change(changes.set_status, was, moment, comment_id)
             changes.count_change(shown, ThreadRef(*ref), status, was)
+        if what != STATUS and status == APPROVED:
+            shown[ThreadRef(*ref)] += 0  # only to purge
         tx.change(_mark_undone, now, who, change_id)
         changed.append(comment_id)
     titles.refresh(tx, changed)

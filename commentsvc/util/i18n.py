@@ -25,6 +25,7 @@ import msgspec
 
 ENGLISH: Final = "en"
 TAG: Final = "[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,3}"  # of a language (BCP 47), as it is stored
+_IS_TAG = re.compile(TAG).fullmatch
 RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur"})
 TRADITIONAL_CHINESE: Final = "zh-Hant"
 # Other tags of languages: what CLDR uses for Norwegian, and those that ISO 639 had until 1989.
@@ -208,6 +209,19 @@ def match_language(tag: str, known: Collection[str]) -> str:
     primary = re.split("[-_]", tag, maxsplit=1)[0].lower()
     found = OTHER_TAGS.get(primary, primary)
     return found if found in known else ""
+
+
+def canonical_tag(tag: str) -> str:
+    """Return the tag of a language as RFC 5646 §2.1.1 writes it, so that each has one; "" if none.
+
+    >>> canonical_tag("ZH-hant-tw"), canonical_tag("german!")
+    ('zh-Hant-TW', '')
+    """
+    if not _IS_TAG(tag):
+        return ""
+    first, *others = tag.lower().split("-")
+    written = {2: str.upper, 4: str.title}
+    return "-".join([first, *(written.get(len(each), str)(each) for each in others)])
 
 
 def find_language(tag: str) -> Language:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from commentsvc.admin.api.token_access import Asked, Plain, Sent, endpoint
+from commentsvc.api.parameters import NO_TAG
 from commentsvc.api.serialize import Answer, Moment, answer_of
 from commentsvc.comments.submission import MessageBody, message_from_text
 from commentsvc.context import ServiceContext
@@ -21,6 +22,7 @@ from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.lists import CURSOR, StoredVerdict
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.review import ReviewQuery
+from commentsvc.util.i18n import TAG, canonical_tag
 
 READ, DECIDE = Permission.READ, Permission.DECIDE
 STATUS_OF: Final = {"approve": "approved", "spam": "spam", "delete": "deleted"}
@@ -70,6 +72,7 @@ class ModeratedComment(Answer, frozen=True):
     author: str
     email: str
     author_site: str
+    lang: str
     role: str
     verified: bool
     message: str
@@ -107,6 +110,20 @@ class CommentWithHistory(Answer, frozen=True):
 
     comment: ModeratedComment
     history: list[HistoryItem]
+
+
+class LanguageBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The language of a comment."""
+
+    lang: Annotated[
+        str,
+        Meta(
+            description="Its tag (BCP 47).",
+            pattern=rf"^{TAG}(?![\s\S])",
+            examples=["de"],
+            extra={"message": NO_TAG},
+        ),
+    ]
 
 
 class DecisionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -178,6 +195,16 @@ class ModerationApi:
         text = message_from_text(call.body.message, self._bounds)
         return result_of(
             await self._database.write(authorized.edit, call.who, call.number, text, call.now)
+        )
+
+    @endpoint("PUT", "/comments/{id}/language", DECIDE)
+    async def correct_language(self, call: Sent[LanguageBody]) -> DecisionResult:
+        """Correct the language of a comment."""
+        lang = canonical_tag(call.body.lang)
+        return result_of(
+            await self._database.write(
+                authorized.correct_language, call.who, call.number, lang, call.now
+            )
         )
 
     @endpoint("POST", "/comments/{id}/answers", DECIDE, status=201, errors=(409,))

@@ -273,3 +273,32 @@ SAVED_REPLIES: Final = (
     """,
     "CREATE UNIQUE INDEX IF NOT EXISTS saved_reply_title ON saved_reply (title)",
 )
+
+# SQLite changes the check of a column only by making the table again. Ids are never used twice, so
+# the new table goes on with the number of the old one.
+CORRECTED_LANGUAGES: Final = (
+    """
+    CREATE TABLE changed_before (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        decision_id INTEGER NOT NULL,
+        comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
+        field TEXT NOT NULL CHECK (field = 'status' OR field = 'text' OR field = 'thread'
+            OR field = 'lang'),
+        old TEXT NOT NULL,
+        new TEXT NOT NULL,
+        old_at INTEGER,
+        created_at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        undone_at INTEGER,
+        undone_by TEXT
+    ) STRICT
+    """,
+    "INSERT INTO changed_before SELECT * FROM change ORDER BY id",
+    "DELETE FROM sqlite_sequence WHERE name = 'changed_before'",
+    "UPDATE sqlite_sequence SET name = 'changed_before' WHERE name = 'change'",
+    "DROP TABLE change",
+    "ALTER TABLE changed_before RENAME TO change",
+    "CREATE INDEX change_comment_id ON change (comment_id)",
+    "CREATE INDEX change_decision_id ON change (decision_id)",
+    "CREATE INDEX change_by_actor ON change (actor, id) WHERE undone_at IS NULL",
+)

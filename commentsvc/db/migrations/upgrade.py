@@ -78,6 +78,7 @@ STEPS: Final[dict[str, Step]] = {
     "0013_trust_in_authors": _running(lambda: steps.TRUST_IN_AUTHORS),
     "0014_internal_notes": _running(lambda: steps.INTERNAL_NOTES),
     "0015_saved_replies": _running(lambda: steps.SAVED_REPLIES),
+    "0016_corrected_languages": _running(lambda: steps.CORRECTED_LANGUAGES),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

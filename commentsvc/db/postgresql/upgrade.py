@@ -64,6 +64,12 @@ FORMER_IDS: Final = (
     " kept BIGINT NOT NULL, PRIMARY KEY (kind, former))"
 )
 
+CORRECTED_LANGUAGES: Final = (
+    "ALTER TABLE change DROP CONSTRAINT IF EXISTS change_field_check",
+    "ALTER TABLE change ADD CONSTRAINT change_field_check CHECK (field = 'status'"
+    " OR field = 'text' OR field = 'thread' OR field = 'lang')",
+)
+
 
 def _in_its_types(statement: str) -> str:
     """Return a statement that is written for SQLite with the types of PostgreSQL."""
@@ -97,6 +103,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0013_trust_in_authors": lambda: map(_in_its_types, steps.TRUST_IN_AUTHORS),
     "0014_internal_notes": lambda: map(_in_its_types, steps.INTERNAL_NOTES),
     "0015_saved_replies": lambda: map(_in_its_types, steps.SAVED_REPLIES),
+    "0016_corrected_languages": lambda: CORRECTED_LANGUAGES,
 }
 
 _FACTS: Final = (

@@ -82,6 +82,28 @@ def test_a_reader_who_signed_in_can_be_trusted_and_no_longer(service: Served, se
     assert "Trusted authors" not in text(seat.get("bans"))
 
 
+def test_a_moderator_corrects_the_language_of_a_comment(service: Served, seat: Seat) -> None:
+    answer = seat.send("comment-language", id="1", lang=" PT-br ")
+    assert header(answer, "Location") == "comment?id=1&done=edited.1.0.1"
+    assert service.stored()[0].comment.lang == "pt-BR"
+    html = text(seat.get("comment?id=1"))
+    assert 'value="pt-BR"' in html
+    assert "– → pt-BR" in html
+    assert service.stored()[0].comment.edited_at is None, "its words are the same"
+    seat.send("undo", act="1", back="comment?id=1")
+    assert service.stored()[0].comment.lang == ""
+
+
+@pytest.mark.parametrize("lang", ["", "german", "d", '"><b>', "de_AT", "x" * 99])
+def test_what_is_no_language_is_kept_in_the_form_and_told(
+    service: Served, seat: Seat, lang: str
+) -> None:
+    answer = seat.send("comment-language", id="1", lang=lang)
+    html = text(answer)
+    assert (answer.status, "tag of a language" in html, "><b>" in html) == (422, True, False)
+    assert service.stored()[0].comment.lang == ""
+
+
 def test_the_same_text_changes_nothing(service: Served, seat: Seat) -> None:
     answer = seat.send("edit", id="1", message="Hello *you*")
     assert "Nothing was changed" in text(seat.get(header(answer, "Location")))

@@ -52,6 +52,7 @@ ROUTES = {
     "GET /moderation/replies": "decide service",
     "POST /moderation/replies": "decide service",
     "POST /moderation/internal-note": "decide",
+    "POST /moderation/comment-language": "decide",
     "POST /moderation/edit": "decide",
     "POST /moderation/thread": "decide",
     "GET /moderation/notes": "decide",
@@ -181,6 +182,7 @@ def test_an_account_of_some_sites_sees_and_decides_nothing_on_others(service: Se
         ("edit", {"id": theirs[0], "message": "mine"}),
         ("answer", {"answer": theirs[0], f"text.{theirs[0]}": "mine"}),
         ("pin", {"pin": theirs[1]}),
+        ("comment-language", {"id": theirs[0], "lang": "fr"}),
         ("thread", {"id": foreign.partition("=")[2], "do": "state", "value": "closed"}),
     ):
         assert browser.send(page, **fields).status == 404, page

@@ -283,6 +283,41 @@ def test_the_same_text_is_no_change(database: Database) -> None:
         edit(database, 77, "Better")
 
 
+def version(database: Database) -> int:
+    return database.read_now(queries.thread, "blog", "/post/").version
+
+
+def test_a_language_is_corrected_for_readers_and_undone(
+    database: Database, purged: list[str]
+) -> None:
+    comment = added(database, "approved")
+    begin = version(database)
+    purged.clear()
+    outcome = database.write_now(changes.correct_language, comment, "fr", "Mo", NOW + 5)
+    assert (outcome.changed, set(purged)) == ((comment,), TAGS)
+    page = ("blog", "/post/")
+    [shown] = database.read_now(queries.changed, page, NOW + 5, 9).items
+    assert (shown.lang, shown.edited_at) == ("fr", None), "whoever is reading learns of it"
+    [entry] = database.read_now(history.entries, comment)
+    assert (entry.field, entry.old, entry.new, entry.actor) == ("lang", "", "fr", "Mo")
+    same = database.write_now(changes.correct_language, comment, "fr", "Mo", NOW + 6)
+    assert same == ChangeResult(0, (), {comment: "approved"})
+    purged.clear()
+    assert take_back(database, outcome.decision_id).changed == (comment,)
+    assert database.read_now(queries.get, comment).comment.lang == ""
+    assert (set(purged), version(database)) == (TAGS, begin + 2)
+    with pytest.raises(UnknownComment):
+        database.write_now(changes.correct_language, 77, "fr", "Mo", NOW)
+
+
+def test_a_corrected_language_holds_up_no_decision_of_others(database: Database) -> None:
+    comment = added(database)
+    seen = database.read_now(lambda snapshot: snapshot.last_id("change"))
+    database.write_now(changes.correct_language, comment, "fr", "Mo", NOW)
+    decided = database.write_now(changes.change, [comment], "approved", "Jo", NOW, seen)
+    assert decided.changed == (comment,)
+
+
 def test_a_text_and_a_status_are_undone_each_by_itself(database: Database) -> None:
     comment = added(database)
     first = edit(database, comment, "Better")

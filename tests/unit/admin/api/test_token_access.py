@@ -26,6 +26,7 @@ TABLE = {
     "PATCH /comments/{id}": "da1",
     "POST /comments/{id}/answers": "da1",
     "PUT /comments/{id}/pin": "da1",
+    "PUT /comments/{id}/language": "da1",
     "DELETE /comments/{id}/pin": "da1",
     "POST /decisions": "da1",
     "DELETE /decisions/{id}": "da1",
@@ -209,6 +210,7 @@ def test_a_token_of_some_sites_changes_nothing_on_others(service: Served) -> Non
         ("PATCH", comment, {"message": "mine"}),
         ("POST", f"{comment}/answers", {"message": "mine"}),
         ("PUT", f"{comment}/pin", {}),
+        ("PUT", f"{comment}/language", {"lang": "fr"}),
         ("DELETE", f"{comment}/pin", {}),
         ("POST", "/decisions", {"action": "spam", "ids": [theirs]}),
         ("DELETE", f"/decisions/{decision}", {}),
@@ -242,6 +244,13 @@ def test_decisions_do_what_the_pages_do(service: Served) -> None:
     reply = program.get(f"/comments/{data(answer)['id']}")["comment"]
     assert (reply["parent"], reply["role"], reply["author"]) == (number, "owner", "rosa")
     assert program.ask("PATCH", f"/comments/{number}", message="").status == 400
+    assert program.ask("PUT", f"/comments/{number}/language", lang="german").status == 400
+    changed = data(program.ask("PUT", f"/comments/{number}/language", lang="FR"))
+    assert changed["changed"] == [number]
+    seen = program.get(f"/comments/{number}")
+    assert (seen["comment"]["lang"], seen["history"][0]["field"]) == ("fr", "lang")
+    assert program.ask("DELETE", f"/decisions/{changed['decision']}").status == 200
+    assert program.get(f"/comments/{number}")["comment"]["lang"] == ""
     assert program.ask("POST", "/decisions", action="approve", ids=[]).status == 400
     assert program.ask("POST", "/decisions", action="erase", ids=[1]).status == 400
     assert program.get("/days")["pending"] == 0

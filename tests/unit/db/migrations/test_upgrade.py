@@ -16,7 +16,7 @@ from commentsvc.db.migrations import steps, upgrade
 from tests.unit.database_fixture import BEFORE_KEYS, KEYED, add, opened
 
 # A hash of the schema.
-SCHEMA = "bd727dc9d8902784"
+SCHEMA = "a6b6883c899227d3"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:
@@ -103,6 +103,31 @@ def test_spellings_of_an_address_become_one_row(path: Path) -> None:
         key = b"zoe@xn--bcher-kva.example".hex()
         found = connection.execute("SELECT rowid FROM search WHERE search MATCH ?", (key,))
         assert found.fetchall() == [(1,), (2,)], "those that the index had before"
+
+
+def test_the_history_of_comments_survives_a_new_kind_of_change(tmp_path: Path, path: Path) -> None:
+    with opened(tmp_path) as database:
+        comment_id = add(database).comment.id
+    made = read_schema(path)
+    rows = [
+        (3, 2, comment_id, "status", "pending", "approved", None, 5, "Mo", None, None),
+        (7, 6, comment_id, "text", "a", "b", 4, 5, "Mo", 9, "Jo"),
+    ]
+    put = f"INSERT INTO change VALUES ({', '.join('?' * 11)})"
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        [(sql,)] = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'change'")
+        connection.execute("DROP TABLE change")
+        connection.execute(re.sub(r"\s+OR field = 'lang'", "", sql))
+        connection.executemany(put, rows)
+        connection.execute(put, (8, 8, *rows[0][2:]))
+        connection.execute("DELETE FROM change WHERE id = 8")
+        connection.execute(f"DELETE FROM {steps.HISTORY} WHERE name > '0012_mailed_comments'")
+    upgrade.upgrade(path)
+    assert read_schema(path) == made
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute("SELECT * FROM change ORDER BY id").fetchall() == rows
+        connection.execute(put, (None, 9, comment_id, "lang", "en", "de", *rows[0][6:]))
+        assert connection.execute("SELECT MAX(id) FROM change").fetchone() == (9,), "not 8 again"
 
 
 @pytest.mark.parametrize("trace", ["secret.key", "comments.sqlite3-wal"])
