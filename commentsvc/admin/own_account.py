@@ -33,28 +33,13 @@ from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
 from commentsvc.outbox import MailAddress
-from commentsvc.util.i18n import Text, moderators_tags, spoken
+from commentsvc.util.i18n import Text, language_name, moderators_tags, spoken
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS
 
 MAILS_TO_ADDRESS: Final = Rate(5, DAY_MS)  # with links, so that nobody annoys others with them
 
-# The languages by their own names.
-LANGUAGES = {
-    "ar": "العربية",
-    "de": "Deutsch",
-    "en": "English",
-    "es": "Español",
-    "fr": "Français",
-    "it": "Italiano",
-    "ja": "日本語",
-    "nl": "Nederlands",
-    "pl": "Polski",
-    "pt": "Português",
-    "ru": "Русский",
-    "zh": "中文",
-}
 # The message after a change, by the value of `done` in the page's address.
 DONE = {
     "profile": _("Your profile is saved. Your comments show it."),
@@ -294,7 +279,7 @@ class OwnAccountPages:
             profile=replace(profile, **given),
             name_length=profiles.NAME_LENGTH,
             factor=factor,
-            languages={tag: LANGUAGES.get(tag, tag) for tag in moderators_tags()},
+            languages={tag: language_name(tag) for tag in moderators_tags()},
             done=DONE.get(context.first("done"), ""),
         )
 

@@ -123,6 +123,24 @@ def _oldest(thread_id: Param, _: Param, published: Param, comment_id: Param, mos
 
 
 @prepared
+def _in_language(
+    thread_id: Param, _: Param, published: Param, comment_id: Param, lang: Param, most: Param
+) -> Select:
+    """Return the query for the oldest comments in a language; it reads those in others, too."""
+    found = _shown(thread_id, *COLUMNS).where(
+        EnclosedNodeList((published, comment_id)) < _POSITION, CommentTable.lang == lang
+    )
+    return found.order_by(CommentTable.published_at, CommentTable.id).limit(most)
+
+
+@prepared
+def _languages(thread_id: Param) -> Select:
+    return ThreadTable.select(ThreadTable.lang).where(
+        (ThreadTable.id == thread_id) | (ThreadTable.aliased == thread_id), ThreadTable.lang != ""
+    )
+
+
+@prepared
 def _newest(thread_id: Param, _: Param, published: Param, comment_id: Param, most: Param) -> Select:
     found = _shown(thread_id, *COLUMNS).where(EnclosedNodeList((published, comment_id)) > _POSITION)
     return found.order_by(CommentTable.published_at.desc(), CommentTable.id.desc()).limit(most)
@@ -329,6 +347,11 @@ def page_title(snapshot: Snapshot, thread_id: int) -> str:
     return row[0] if row else ""
 
 
+def page_languages(snapshot: Snapshot, thread_id: int) -> set[str]:
+    """Return the tags of the languages in which a thread's page is known to be there."""
+    return {lang for (lang,) in snapshot.query(_languages, thread_id)}
+
+
 def site_count(snapshot: Snapshot, site: str) -> int:
     """Return the number of approved comments of a whole site."""
     row = snapshot.first(_site_count, site)
@@ -342,8 +365,11 @@ def list_comments(
     limit: int,
     after: str | None,
     open_for: int = 0,
+    lang: str = "",
 ) -> CommentList:
     """Return at most `limit` approved comments of a thread, those after the cursor if given.
+
+    With `lang`, the tag of a language, they are those in it, in the order `oldest`.
 
     A list of long comments has fewer, as all lists here do: see `pagination`. The pinned comment
     comes first. The cursors of all further pages contain its id, so that no comment is lost or
@@ -354,10 +380,12 @@ def list_comments(
     begin, above = pagination.decode(sort, after)
     found = thread(snapshot, *page)
     first = [] if after else _pinned(snapshot, found)
+    first = [each for each in first if lang in ("", each.lang)]
     if first:
         above = first[0].id
     # One more than fits shows that the list goes on.
-    others = _listed(snapshot, found.id, sort, begin, limit - len(first) + 1, without=above)
+    most = limit - len(first) + 1
+    others = _listed(snapshot, found.id, sort, begin, most, without=above, lang=lang)
     items, goes_on = pagination.first_part([*first, *others], limit)
     more = None
     if goes_on:
@@ -376,6 +404,7 @@ def _listed(
     most: int,
     *,
     without: int,
+    lang: str,
 ) -> list[Comment]:
     """Return at most `most` approved comments of a thread, those from `begin` on.
 
@@ -387,7 +416,10 @@ def _listed(
     longest = most + 1 if sort == "top" else pagination.PIECE
     while True:
         piece = min(most - len(found) + 1, longest)
-        rows = snapshot.query(_LIST[sort], thread_id, *begin, piece)
+        if lang:
+            rows = snapshot.query(_in_language, thread_id, *begin, lang, piece)
+        else:
+            rows = snapshot.query(_LIST[sort], thread_id, *begin, piece)
         found += [Comment(*row) for row in rows if row[0] != without]
         if len(rows) < piece or len(found) >= most or not pagination.has_room(found):
             return found

@@ -15,6 +15,7 @@ another address is an error. So nobody can make a form lead elsewhere, or fill t
 of a page.
 """
 
+from collections.abc import Collection
 from typing import Annotated, Final, Literal, NamedTuple
 from urllib.parse import urlencode
 
@@ -25,7 +26,7 @@ from msgspec.structs import replace
 from commentsvc.api.errors import foreseen
 from commentsvc.api.feeds import REPLIES_FEED
 from commentsvc.api.images import CommentImages
-from commentsvc.api.parameters import After, LanguageTag, PageQuery, WriteQuery
+from commentsvc.api.parameters import NO_TAG, After, LanguageTag, PageQuery, WriteQuery
 from commentsvc.api.reactions import Emoji, PageReactions
 from commentsvc.api.serialize import CommentSerializer, Item, status
 from commentsvc.api.submit import HttpSubmissions
@@ -72,9 +73,11 @@ from commentsvc.pages.error_pages import said_by_widget
 from commentsvc.submissions.service import Accepted
 from commentsvc.util.i18n import (
     ENGLISH,
+    TAG,
     Language,
     Message,
     find_language,
+    language_name,
     requested_language,
     translate,
 )
@@ -170,6 +173,16 @@ class ThreadQuery(PageQuery, frozen=True):
         | UnsetType
     ) = UNSET
     after: After = ""
+    only: Annotated[
+        str,
+        Meta(
+            description="The tag of a language: only comments in it are listed. If there are none, "
+            "the answer is not cached.",
+            pattern=rf"^(?:{TAG})?(?![\s\S])",
+            examples=["de"],
+            extra={"message": NO_TAG},
+        ),
+    ] = ""
 
 
 class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -296,14 +309,15 @@ class Embed:
         ]
 
     async def thread(self, request: Request) -> Response:
-        """GET /embed/thread?url=U[&lang=L&base=B&view=page&closed=yes]: 200, thread and form, HTML.
+        """GET /embed/thread?url=U[&lang=L&base=B&view=page&only=L]: 200, thread and form, HTML.
 
         It is a fragment, or a whole page with `view=page`. The form of a fragment leads to
         `server.public_url`, or to the page's own host if that is not set. `lang` is the page's
         language; English replaces a language that the service does not have. The form is left out
         if the page is closed, or if `closed` says so. Buttons request the page with `after`, the
-        cursor of the next comments, or with `parent`, the id of the comment to answer. 400 for an
-        invalid url, site, base, view, closed, after or parent. The answer is cached, so a page that
+        cursor of the next comments, with `parent`, the id of the comment to answer, or with `only`,
+        the language of comments. 400 for an invalid url, site, base, view, closed, after, parent or
+        only. The answer is cached, so a page that
         closes by its age may show a form until a comment changes; a submission is refused then.
         """
         given = THREAD.read(request)
@@ -312,16 +326,22 @@ class Embed:
         page = self._sites.locate(given.url, given.site)
         open_for, after = self._sites.options[page.site].open_for, given.after or None
         part = await self._database.read_for_public(
-            queries.list_comments, page, "oldest", self._most, after, open_for
+            queries.list_comments, page, "oldest", self._most, after, open_for, given.only
         )
         title, counts = "", dict[str, int]()
+        tags = {comment.lang for comment in part.items} | {given.only}
+        if given.view and (part.next or after or given.only):
+            thread_id = part.thread.id
+            tags |= await self._database.read_for_public(queries.page_languages, thread_id)
         if given.view:
             title = await self._database.read_for_public(queries.page_title, part.thread.id)
             counts = await self._database.read_for_public(reactions.counts, part.thread.id)
         language = find_language(requested_language(request.query))
-        html = self._show(given, language, page, part, (title, counts))
-        tags = (thread_tag(page.site, part.thread.url),)
-        return Response(200, self._fragment, html.encode(), tags)
+        html = self._show(given, language, page, part, (title, counts), tags - {""})
+        # Else anybody could fill the cache with languages that the thread does not have.
+        is_cached = part.items or not given.only
+        cache_tags = (thread_tag(page.site, part.thread.url),) if is_cached else ()
+        return Response(200, self._fragment, html.encode(), cache_tags)
 
     def _show(
         self,
@@ -330,8 +350,12 @@ class Embed:
         page: PageRef,
         part: CommentList,
         described: tuple[str, dict[str, int]],
+        tags: Collection[str],
     ) -> str:
-        """Return the HTML; the page is `described` by its title and its reactions."""
+        """Return the HTML; the page is `described` by its title and its reactions.
+
+        Readers choose one of the languages with these `tags`.
+        """
         title, counts = described
         shown = self._serializer.items(part.items, page.site, part.anchors, part.thread.pinned)
         back = self._sites.address(*page)
@@ -339,7 +363,7 @@ class Embed:
             shown = [
                 replace(item, html=absolute(item.html, back, keeps_notes=True)) for item in shown
             ]
-        whole = not (given.view or given.after or part.next)
+        whole = not (given.view or given.after or given.only or part.next)
         # Our own page uses a relative path, since it may be in a folder of its host.
         folder = "" if given.view else f"{self._base}/embed/"
         above = "../" if given.view else f"{self._base}/"
@@ -368,6 +392,8 @@ class Embed:
             structured=structured,
             answered=next((each for each in shown if each.id == given.parent), None),
             after=given.after,
+            only=given.only,
+            languages={tag: language_name(tag) for tag in sorted(tags)},
             next=part.next,
             site=given.site,
             preset=given.closed or "",

@@ -32,6 +32,50 @@ TRADITIONAL_CHINESE: Final = "zh-Hant"
 OTHER_TAGS: Final = {"no": "nb", "iw": "he", "in": "id"}
 _IS_TRADITIONAL = re.compile(r"zh[-_](?:hant|hk|mo|tw)\b", re.IGNORECASE).match
 
+# The languages by their own names.
+NAMES: Final = {
+    "ar": "العربية",
+    "be": "Беларуская",
+    "bg": "Български",
+    "bn": "বাংলা",
+    "ca": "Català",
+    "cs": "Čeština",
+    "da": "Dansk",
+    "de": "Deutsch",
+    "el": "Ελληνικά",
+    "en": "English",
+    "eo": "Esperanto",
+    "es": "Español",
+    "fa": "فارسی",
+    "fi": "Suomi",
+    "fr": "Français",
+    "gl": "Galego",
+    "he": "עברית",
+    "hi": "हिन्दी",
+    "hr": "Hrvatski",
+    "hu": "Magyar",
+    "id": "Indonesia",
+    "it": "Italiano",
+    "ja": "日本語",
+    "ko": "한국어",
+    "nb": "Norsk bokmål",
+    "nl": "Nederlands",
+    "nn": "Norsk nynorsk",
+    "pl": "Polski",
+    "pt": "Português",
+    "ro": "Română",
+    "ru": "Русский",
+    "sk": "Slovenčina",
+    "sv": "Svenska",
+    "ta": "தமிழ்",
+    "th": "ไทย",
+    "tr": "Türkçe",
+    "uk": "Українська",
+    "ur": "اردو",
+    "vi": "Tiếng Việt",
+    "zh": "中文",
+}
+
 DIGITS: Final = "0123456789"
 FOR_MODERATORS: Final = "moderators.json"  # in the archive: languages with texts for moderators
 ACCEPTED_LENGTH: Final = 500  # characters of an Accept-Language field that are read
@@ -222,6 +266,17 @@ def canonical_tag(tag: str) -> str:
     first, *others = tag.lower().split("-")
     written = {2: str.upper, 4: str.title}
     return "-".join([first, *(written.get(len(each), str)(each) for each in others)])
+
+
+def language_name(tag: str) -> str:
+    """Return the name of a language in that language; the tag itself for an unknown one.
+
+    >>> language_name("pt-BR"), language_name("xx")
+    ('Português (BR)', 'xx')
+    """
+    first, _, others = tag.partition("-")
+    name = NAMES.get(first, first)
+    return f"{name} ({others})" if others else name
 
 
 def find_language(tag: str) -> Language:

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from commentsvc.db.connection import Transaction
-from commentsvc.moderation import changes
+from commentsvc.db.schema.comments import ThreadTable
+from commentsvc.moderation import changes, pins, threads
 from commentsvc.moderation.threads import set_state
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, SpamSettings
 from commentsvc.util.text import hue, initial
@@ -233,6 +234,85 @@ def test_a_refused_form_brings_back_what_was_typed_but_no_more(service: Served) 
     assert len(answer.body) < 150_000
 
 
+def _in_languages(service: Served, *tags: str) -> None:
+    """Store a comment on the page /p/ in each of the languages, the first with the number 1."""
+    for number, tag in enumerate(tags, 1):
+        assert service.submit(f"Words {number} in {tag}", "/p/").status == 201
+        if tag:
+            service.database.write_now(changes.correct_language, number, tag, "Mo", number)
+
+
+def _choice(html: str) -> list[tuple[str, str]]:
+    """Return the languages that readers can choose, with their names; that which is shown has !."""
+    [form] = re.findall(r'<form id="commentsvc-only".*?</form>', html, re.DOTALL) or [""]
+    buttons = re.findall(r'name="only" value="(.*?)".*?>(.*?)</button>', form)
+    return buttons + [("!", name) for name in re.findall(r"<strong.*?>(.*?)</strong>", form)]
+
+
+@pytest.mark.parametrize("view", ["", "&view=page"])
+def test_readers_without_scripts_choose_a_language(service: Served, view: str) -> None:
+    _in_languages(service, "en", "de", "", "de")
+    html = service.get(f"/embed/thread?url=/p/{view}").body.decode()
+    assert _choice(html) == [("de", "Deutsch"), ("en", "English"), ("!", "All languages")]
+    answer = service.get(f"/embed/thread?url=/p/{view}&only=de")
+    html = answer.body.decode()
+    assert re.findall("Words . in de<", html) == ["Words 2 in de<", "Words 4 in de<"]
+    assert ("in en" in html, "4 comments" in html, "data-since" in html) == (False, True, False)
+    assert [*_choice(html)[:1], _choice(html)[-1]] == [("", "All languages"), ("!", "Deutsch")]
+    assert answer.tags == ("thread:blog:/p/",)
+    form = html.partition('id="commentsvc-reply"')[2].partition("</form>")[0]
+    assert '<input type="hidden" name="only" value="de">' in form, "an answer leaves it as it is"
+    Outline(answer.body)
+
+
+def test_a_language_without_comments_is_no_entry_of_the_cache(service: Served) -> None:
+    _in_languages(service, "en", "de")
+    for only in ("fr", "DE", "x-y", "en-GB"):
+        answer = service.get(f"/embed/thread?url=/p/&view=page&only={only}")
+        assert (answer.status, answer.tags) in ((200, ()), (400, ())), only
+    answer = service.get("/embed/thread?url=/p/&view=page&only=fr")
+    assert ("", "All languages") in _choice(answer.body.decode())
+    service.database.write_now(changes.correct_language, 1, "de", "Mo", 9)
+    assert service.get("/embed/thread?url=/p/&only=en").tags == ()
+
+
+def test_one_language_is_no_choice(service: Served) -> None:
+    _in_languages(service, "en", "en", "")
+    assert "commentsvc-only" not in service.get("/embed/thread?url=/p/").body.decode()
+
+
+def test_a_language_is_listed_in_parts_with_its_pinned_comment(tmp_path: Path) -> None:
+    comments = msgspec.structs.replace(SETTINGS.comments, list_limit=2)
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, comments=comments)) as service:
+        _in_languages(service, "en", "de", "en", "de", "en", "de")
+        service.database.write_now(pins.pin, 4)
+        target, seen = "/embed/thread?url=/p/&view=page&only=de", []
+        for _ in range(3):
+            html = service.get(target).body.decode()
+            seen += re.findall(r"Words (\d) in (\w+)<", html)
+            form = html.partition('<form id="commentsvc-more"')[2].partition("</form>")[0]
+            values = dict(re.findall(r'name="(\w+)" value="(.*?)"', form))
+            target = f"/embed/thread?{urlencode(values)}"
+            if not values:
+                break
+            assert values["only"] == "de"
+        assert seen == [("4", "de"), ("2", "de"), ("6", "de")]
+
+
+def test_a_long_list_offers_the_languages_of_all_translations(tmp_path: Path) -> None:
+    comments = msgspec.structs.replace(SETTINGS.comments, list_limit=2)
+    with served(tmp_path, msgspec.structs.replace(SETTINGS, comments=comments)) as service:
+        _in_languages(service, "en", "en", "de")
+        target = "/embed/thread?url=/p/&view=page"
+        assert _choice(service.get(target).body.decode()) == []
+        service.database.write_now(threads.add_alias, "blog", "/p/", "/de/p/")
+        for url, lang in (("/p/", "en"), ("/de/p/", "de")):
+            named = ThreadTable.update(lang=lang).where(ThreadTable.url == url)
+            service.database.write_now(lambda tx, named=named: tx.change(named))
+        names = dict(_choice(service.get(target).body.decode()))
+        assert names == {"de": "Deutsch", "en": "English", "!": "All languages"}
+
+
 def test_the_address_of_the_form_comes_from_the_settings(tmp_path: Path) -> None:
     server = msgspec.structs.replace(SETTINGS.server, public_url="https://c.example/x/")
     with served(tmp_path, msgspec.structs.replace(SETTINGS, server=server)) as service:
@@ -260,6 +340,8 @@ def test_the_address_of_the_form_comes_from_the_settings(tmp_path: Path) -> None
         ("?url=/p/&lang=x&view=all", ["lang", "view"]),
         ("?url=/p/&closed=1", ["closed"]),
         ("?url=/p/&parent=x", ["parent"]),
+        ("?url=/p/&only=german", ["only"]),
+        ("?url=/p/&only=de%0A", ["only"]),
     ],
 )
 def test_a_thread_that_cannot_be_is_refused(service: Served, query: str, named: list[str]) -> None:
