@@ -93,6 +93,8 @@ class Visit:
                 self.token = data(answer)["token"]
         for number, status in ((7, "pending"), (8, "spam"), (9, "deleted")):
             self.write(changes.change, [number], status, "ann", self.now)
+        for number, lang in ((1, "en"), (2, "he"), (3, "ar")):
+            self.write(changes.correct_language, number, lang, "ann", self.now)
         given = {"reason": "abuse", "explanation": "He shouts. זה לא יפה"}
         service.post("/api/comments/2/reports", given)
         service.form("/follow?site=blog", "email=rosa@home.example")
@@ -248,6 +250,8 @@ PAGES: Final[dict[str, list[State]]] = {
         lambda v: v.get(f"/embed/thread?{THREAD}"),
         lambda v: v.get(f"/embed/thread?{THREAD}&lang=ar"),
         lambda v: v.get(f"/embed/thread?{THREAD}&parent=2"),
+        lambda v: v.get(f"/embed/thread?{THREAD}&only=he"),
+        lambda v: v.get(f"/embed/thread?{THREAD}&only=fr&lang=fa"),
         lambda v: v.get(f"/embed/thread?{THREAD}&closed=yes"),
         lambda v: v.get("/embed/thread?url=/empty/&view=page"),
     ],
@@ -380,6 +384,9 @@ MODERATION: Final[dict[str, list[State]]] = {
         lambda v: v.seat.send("internal-note", id="1", internal=" ")
     ],
     "POST /moderation/edit": [lambda v: v.seat.send("edit", id="1", message="")],
+    "POST /moderation/comment-language": [
+        lambda v: v.seat.send("comment-language", id="1", lang="x")
+    ],
     "GET /moderation/threads": [lambda v: v.seat.get("threads")],
     "GET /moderation/notes": [
         lambda v: v.seat.get("notes"),
