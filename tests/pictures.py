@@ -265,6 +265,29 @@ def by_mail(browser: Browser, data: Path) -> None:
                 save(page, f"by-mail-{scheme}")
 
 
+def one_language(browser: Browser, data: Path) -> None:
+    """A thread in several languages, of which one is chosen without scripts."""
+    said = (
+        ("en", "Marta Lindqvist", "Does the wax go on before the oil, or after it?"),
+        ("de", "Ines Vogel", "Erst das Öl, dann das Wachs. Und dazwischen eine Nacht warten."),
+        ("fr", "Camille Roux", "Chez moi, la cire a blanchi : il faisait trop froid."),
+        ("de", "Jonas Petri", "Bei mir auch. Das Wachs vorher in die Sonne stellen hilft."),
+    )
+    settings = SETTINGS | {"COMMENTSVC_SITE_REACTIONS": ""}
+    with serving(data, settings) as service:
+        for lang, author, words in said:
+            service.submit(POST, words, author=author, title="Wax on wet wood")
+    with closing(sqlite3.connect(data / data_dir.DATABASE)) as database, database:
+        correct = "UPDATE comment SET lang = ? WHERE author = ?"
+        database.executemany(correct, [each[:2] for each in said])
+    with serving(data, settings) as service:
+        for scheme in SCHEMES:
+            with opened(browser, service.address, scheme, 760, 520) as page:
+                page.goto(f"/embed/thread?url={POST}&view=page")
+                page.get_by_role("button", name="Deutsch").click()
+                save(page, f"one-language-{scheme}")
+
+
 def plain(
     page: Page, blog: Blog, name: str, content: str, theme: str = "", *, is_whole: bool = False
 ) -> None:
@@ -319,6 +342,7 @@ def main() -> None:
         )
         archived(browser, data)
         by_mail(browser, data)
+        one_language(browser, Path(folder) / "languages")
         isso = blog / "isso-client"
         isso.mkdir()
         for name in ("js/embed.min.js", "css/isso.css"):
