@@ -4,7 +4,7 @@ A cursor that `pagination` did not make raises BadCursor.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 from peewee import EnclosedNodeList, fn
@@ -265,6 +265,12 @@ def _listing_unapproved(status: Param, most: Param) -> Select:
     return found.order_by(CommentTable.id.desc()).limit(most)
 
 
+class InLanguage(NamedTuple):
+    """Stands for an order: the comments in the language of that tag, the oldest first."""
+
+    tag: str
+
+
 class Thread(msgspec.Struct, frozen=True, gc=False):
     """A thread: its id (0 if it has no comments), url, number of approved comments, and state.
 
@@ -361,15 +367,12 @@ def site_count(snapshot: Snapshot, site: str) -> int:
 def list_comments(
     snapshot: Snapshot,
     page: tuple[str, str],
-    sort: Sort,
+    sort: Sort | InLanguage,
     limit: int,
     after: str | None,
     open_for: int = 0,
-    lang: str = "",
 ) -> CommentList:
     """Return at most `limit` approved comments of a thread, those after the cursor if given.
-
-    With `lang`, the tag of a language, they are those in it, in the order `oldest`.
 
     A list of long comments has fewer, as all lists here do: see `pagination`. The pinned comment
     comes first. The cursors of all further pages contain its id, so that no comment is lost or
@@ -377,20 +380,21 @@ def list_comments(
     is for how many milliseconds the site's threads take comments; 0 means no limit. Raise
     BadCursor.
     """
-    begin, above = pagination.decode(sort, after)
+    order = "oldest" if isinstance(sort, InLanguage) else sort
+    begin, above = pagination.decode(order, after)
     found = thread(snapshot, *page)
     first = [] if after else _pinned(snapshot, found)
-    first = [each for each in first if lang in ("", each.lang)]
+    if isinstance(sort, InLanguage):
+        first = [each for each in first if each.lang == sort.tag]
     if first:
         above = first[0].id
     # One more than fits shows that the list goes on.
-    most = limit - len(first) + 1
-    others = _listed(snapshot, found.id, sort, begin, most, without=above, lang=lang)
+    others = _listed(snapshot, found.id, sort, begin, limit - len(first) + 1, without=above)
     items, goes_on = pagination.first_part([*first, *others], limit)
     more = None
     if goes_on:
         last = items[-1] if len(items) > len(first) else None
-        more = pagination.encode(sort, last, above)
+        more = pagination.encode(order, last, above)
     deleted = deleted_above(snapshot, {item.id: item.parent_id for item in items})
     closes, anchors = _closes(snapshot, found, open_for), _anchors(snapshot, found, items)
     return CommentList(items, found, more, closes, deleted=deleted, anchors=anchors)
@@ -399,12 +403,11 @@ def list_comments(
 def _listed(
     snapshot: Snapshot,
     thread_id: int,
-    sort: Sort,
+    sort: Sort | InLanguage,
     begin: tuple[int, ...],
     most: int,
     *,
     without: int,
-    lang: str,
 ) -> list[Comment]:
     """Return at most `most` approved comments of a thread, those from `begin` on.
 
@@ -416,8 +419,8 @@ def _listed(
     longest = most + 1 if sort == "top" else pagination.PIECE
     while True:
         piece = min(most - len(found) + 1, longest)
-        if lang:
-            rows = snapshot.query(_in_language, thread_id, *begin, lang, piece)
+        if isinstance(sort, InLanguage):
+            rows = snapshot.query(_in_language, thread_id, *begin, sort.tag, piece)
         else:
             rows = snapshot.query(_LIST[sort], thread_id, *begin, piece)
         found += [Comment(*row) for row in rows if row[0] != without]

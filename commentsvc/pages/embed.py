@@ -33,7 +33,8 @@ from commentsvc.api.submit import HttpSubmissions
 from commentsvc.auth.edit_tokens import ReplyFeedWords
 from commentsvc.comments import fediverse, queries
 from commentsvc.comments.page_urls import Blog, PageRef, SiteOptions, UrlError
-from commentsvc.comments.queries import CommentList, DeletedComment
+from commentsvc.comments.pagination import Sort
+from commentsvc.comments.queries import CommentList, DeletedComment, InLanguage
 from commentsvc.comments.structured_data import DescribedPage, json_ld
 from commentsvc.comments.submission import (
     BIGGEST_ID,
@@ -325,8 +326,9 @@ class Embed:
             raise HttpError(400, "invalid", "Please look at: base.", {"base": WRONG_BASE})
         page = self._sites.locate(given.url, given.site)
         open_for, after = self._sites.options[page.site].open_for, given.after or None
+        wanted: Sort | InLanguage = InLanguage(given.only) if given.only else "oldest"
         part = await self._database.read_for_public(
-            queries.list_comments, page, "oldest", self._most, after, open_for, given.only
+            queries.list_comments, page, wanted, self._most, after, open_for
         )
         title, counts = "", dict[str, int]()
         tags = {comment.lang for comment in part.items} | {given.only}

@@ -308,7 +308,7 @@ def test_a_long_list_offers_the_languages_of_all_translations(tmp_path: Path) ->
         service.database.write_now(threads.add_alias, "blog", "/p/", "/de/p/")
         for url, lang in (("/p/", "en"), ("/de/p/", "de")):
             named = ThreadTable.update(lang=lang).where(ThreadTable.url == url)
-            service.database.write_now(lambda tx, named=named: tx.change(named))
+            service.database.write_now(Transaction.change, named)
         names = dict(_choice(service.get(target).body.decode()))
         assert names == {"de": "Deutsch", "en": "English", "!": "All languages"}
 
