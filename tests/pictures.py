@@ -275,7 +275,7 @@ def one_language(browser: Browser, data: Path) -> None:
     )
     settings = SETTINGS | {"COMMENTSVC_SITE_REACTIONS": ""}
     with serving(data, settings) as service:
-        for lang, author, words in said:
+        for _, author, words in said:
             service.submit(POST, words, author=author, title="Wax on wet wood")
     with closing(sqlite3.connect(data / data_dir.DATABASE)) as database, database:
         correct = "UPDATE comment SET lang = ? WHERE author = ?"
