@@ -225,11 +225,13 @@ class FormFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str, Meta(description="The token of a reader who signed in without scripts.")
     ] = ""
     private: Annotated[
-        Literal["", "yes"],
-        Meta(description="`yes` sends a private note, which is never shown: see POST /api/notes."),
+        str,
+        Meta(
+            description="Any text sends a private note, which is never shown: see POST /api/notes."
+        ),
     ] = ""
     thank: Annotated[
-        Literal["", "yes"], Meta(description="Whether the author of a note may be thanked by name.")
+        str, Meta(description="Any text: the author of a note may be thanked by name.")
     ] = ""
     subject: Honeypot = ""
     form_token: FormToken = ""
