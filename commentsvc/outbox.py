@@ -13,7 +13,8 @@ server writes rows in the same way, and the server sends them after its next sta
 
 If a moderator who wants a mail for each comment got `HOURLY` of them within an hour, later comments
 are collected in a digest for an hour, so that a flood of comments does not become one of mails. In
-a flood of reports, later ones are not mailed: the queue has them. Private notes are mailed to
+a flood of reports, later ones are not mailed: the queue has them. Nor are notices of decisions.
+Private notes are mailed to
 moderators only, never to webhooks; in a flood, one mail an hour says how many came.
 
 The pauses between the attempts for a row grow. If a server cannot be reached at all, all rows that
@@ -40,7 +41,8 @@ from commentsvc.db.schema.outbox import (
     Target,
     TargetTable,
 )
-from commentsvc.model import CLASSIFIER, SPAM
+from commentsvc.model import CLASSIFIER, REPORT_REASONS, SPAM
+from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS, MINUTE_MS
 
 # How long a message is retried, in milliseconds: RFC 5321, 4.5.4.1, asks for at least 4 to 5 days,
@@ -65,6 +67,20 @@ NOTE: Final = "note"
 NOTES: Final = "notes"
 NOTE_ANSWER: Final = "note-answer"
 NOTE_REFUSED: Final = "note-refused"
+# The kinds of mails about decisions, see moderation.notices: for reporters, for those who objected,
+# and for the author of a removed comment; the last may end with "-" and one of REPORT_REASONS.
+REPORT_DECIDED: Final = "report-decided"
+OBJECTION_DECIDED: Final = "objection-decided"
+REMOVED: Final = "removed"
+NOTICES: Final = (
+    REPORT_DECIDED,
+    OBJECTION_DECIDED,
+    REMOVED,
+    *(f"{REMOVED}-{code}" for code in REPORT_REASONS),
+)
+# Such mails in a day: to one address, which nobody has confirmed, and to all.
+NOTICES_TO_ONE: Final = 3
+NOTICES_TO_ALL: Final = 500
 ABOUT_NOTES: Final = (NOTE, NOTES, NOTE_ANSWER, NOTE_REFUSED)
 ERROR_LENGTH: Final = 500  # characters kept of a server's error message
 
@@ -380,7 +396,20 @@ def due(snapshot: Snapshot, channel: str, now: int, limit: int) -> list[OutboxRo
 
 
 def is_flooding(snapshot: Snapshot, row: OutboxRow, now: int) -> bool:
-    """Return whether a row would exceed HOURLY mails to its recipient within this hour."""
+    """Return whether a row would exceed HOURLY mails to its recipient within this hour.
+
+    Notices are limited by the day: see NOTICES_TO_ONE.
+    """
+    if row.kind in NOTICES:
+        told = OutboxTable.select(OutboxTable.recipient).where(
+            IS_DONE,
+            OutboxTable.due_at > now - DAY_MS,
+            OutboxTable.channel == MAIL,
+            OutboxTable.kind.in_(NOTICES),
+        )
+        keys = [address_key(each) for (each,) in snapshot.query(told.limit(NOTICES_TO_ALL))]
+        key = address_key(row.recipient)
+        return len(keys) >= NOTICES_TO_ALL or keys.count(key) >= NOTICES_TO_ONE
     if row.kind not in ("submitted", REPORTED) or row.channel != MAIL:
         return False
     about = (row.channel, row.recipient, row.kind)
@@ -391,9 +420,9 @@ def is_flooding(snapshot: Snapshot, row: OutboxRow, now: int) -> bool:
 def collect(tx: Transaction, row: OutboxRow, now: int) -> None:
     """Move a row's comment, and all comments after it, into a digest that is due in an hour.
 
-    A mail about reports is dropped.
+    A mail about reports, and a notice of a decision, is dropped.
     """
-    if row.kind == REPORTED:
+    if row.kind in (REPORTED, *NOTICES):
         drop(tx, row)
         return
     due = now + HOUR_MS

@@ -25,10 +25,14 @@ from commentsvc.api.vote_limit import VoteLimit, VoterNetwork
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import queries
 from commentsvc.comments.submission import (
+    EMAIL_LENGTH,
     KEY,
+    WRONG_EMAIL,
     MalformedError,
     MessageBody,
     Submission,
+    SubmissionError,
+    is_email,
     message_from_json,
     message_from_text,
 )
@@ -128,6 +132,19 @@ class ReportRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=
     reporter: Word
     reason: ReportReason | UnsetType = UNSET
     explanation: Explanation = ""
+    name: Annotated[str, Meta(description="The reader's name.", max_length=reports.NAME_LENGTH)] = (
+        ""
+    )
+    email: Annotated[
+        str,
+        Meta(
+            description="An address that is mailed the decision, if `notices` of the list is true.",
+            max_length=EMAIL_LENGTH,
+        ),
+    ] = ""
+    in_good_faith: Annotated[
+        bool, Meta(description="Whether the reader says that the report is accurate and complete.")
+    ] = False
 
 
 class FoundComment(NamedTuple):
@@ -262,7 +279,7 @@ class AuthorActions:
         entry, _headers = self._find(request, number)
         hashes = self._limit.network(request).hashes
         word = hashes[0].hex() if hashes else secrets.token_urlsafe()
-        await self._report(request, number, word, reason)
+        await self._report(request, entry, word, reason)
         return entry
 
     def find_shown(self, request: Request, number: int) -> Entry:
@@ -303,25 +320,42 @@ class AuthorActions:
 
         `reporter` is a random word that a browser makes once and keeps; a second report of the same
         comment takes the place of the first. `reason` and `explanation` are shown to moderators,
-        and are optional. 400 with the invalid fields, 403 for a foreign page, 404, 415, 429, 503.
+        and are optional. Where `notices` of the list is true, so are `name`, `email` and
+        `in_good_faith`; elsewhere they are not stored. 400 with the invalid fields, 403 for a
+        foreign page, 404, 415, 429, 503.
         """
-        number = request.number()
-        _entry, headers = self._find(request, number)
+        entry, headers = self._find(request, request.number())
         sent = read_small(request.json(), ReportRequest, '{"reporter": "…"}', REPORT_BYTES)
-        reason = reports.Reason(sent.reason or "", sent.explanation)
-        await self._report(request, number, sent.reporter, reason)
+        reason = reports.Reason(
+            sent.reason or "",
+            sent.explanation,
+            sent.name,
+            sent.email,
+            in_good_faith=int(sent.in_good_faith),
+        )
+        await self._report(request, entry, sent.reporter, reason)
         return Response(204, (NOT_STORED, *headers), b"")
 
     async def _report(
-        self, request: Request, number: int, word: str, reason: reports.Reason
+        self, request: Request, entry: Entry, word: str, reason: reports.Reason
     ) -> None:
-        """Store a report by the reader with that `word`. Raise HttpError 429, UnknownComment."""
+        """Store a report by the reader with that `word`.
+
+        Raise HttpError 429, UnknownComment, SubmissionError.
+        """
+        if self._sites.options[entry.site].notices:
+            email = reason.email.strip()
+            if email and not is_email(email):
+                raise SubmissionError({"email": WRONG_EMAIL})
+            reason = reason._replace(email=email, language=request.language().tag)
+        else:
+            reason = reports.Reason(reason.code, reason.explanation)
         network = wide_network(network_of(self._proxies.client(request)))
         wait = self._reports.take(network, self._clock.monotonic_ms())
         if wait:
             raise too_fast(wait)
         now = self._clock.now_ms()
-        await self._database.write(reports.report, number, word, now, reason)
+        await self._database.write(reports.report, entry.comment.id, word, now, reason)
 
     async def _edit(self, request: Request, entry: Entry, message: str) -> Comment:
         """Judge and store the new text of a comment. Raise HttpError, UnknownComment."""

@@ -351,6 +351,7 @@ class CommentsApi:
             next=UNSET if part.next is None else part.next,
             closes=UNSET if part.closes is None else rfc3339(part.closes),
             voting=UNSET if voting == "off" else voting,
+            notices=self._sites.options[site].notices,
             votes=UNSET if part.votes is None else part.votes,
             deleted=part.deleted or UNSET,
             likes=part.thread.likes,

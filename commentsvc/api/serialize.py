@@ -190,7 +190,8 @@ class ListedComments(Answer, frozen=True):
     `closes` on, the page accepts no more comments. `voting` says which votes are possible. If
     `since` was given, `votes` has the votes of all comments by id, and `deleted` the ancestors of
     comments in `data` that are no longer shown. `likes` and `reposts` are those on other
-    sites; `posts` are posts about the page to which accounts on Mastodon can reply.
+    sites; `posts` are posts about the page to which accounts on Mastodon can reply. `notices` says
+    whether reports may have a contact.
     """
 
     data: list[Item]
@@ -203,6 +204,7 @@ class ListedComments(Answer, frozen=True):
     likes: Number = 0
     reposts: Number = 0
     posts: list[str] = msgspec.field(default_factory=list)
+    notices: bool = False
 
 
 class Preview(Answer, frozen=True, gc=False):

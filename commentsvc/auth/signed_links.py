@@ -35,6 +35,7 @@ CONTENT: Final[dict[str, tuple[type, ...]]] = {
     "follow": (int,),  # a follower
     "unfollow": (int,),
     "submit": (int, int),  # a comment that came by mail, and when
+    "object": (str, int, str, int),  # a status, the comment, the recipient, and the mail
     "export": (str,),  # an author's address
     "erase": (str, int),  # the same, and the id of the mail
     "sign-in": (int, int),  # what a reader asked for, and when

@@ -178,7 +178,7 @@ class SiteOptions(NamedTuple):
     the site's language; `math` whether formulas are shown; `images` the address of the service if
     images are shown, else ""; `pictures` the URL of authors' pictures for `item`, "" without any.
     `asks` is what authors are asked for, `guidelines` the HTML above the form, and
-    `notes` whether readers may send private notes.
+    `notes` whether readers may send private notes, `notices` whether a report may have a contact.
     """
 
     open_for: int
@@ -190,6 +190,7 @@ class SiteOptions(NamedTuple):
     guidelines: str
     members_only: bool
     notes: bool
+    notices: bool
 
 
 class Sites:
@@ -307,6 +308,7 @@ class Sites:
             guidelines=_guidelines(site),
             members_only=site.members_only,
             notes=site.private_notes,
+            notices=site.notices,
         )
 
     def _absolute(self, url: str, name: str) -> PageRef:

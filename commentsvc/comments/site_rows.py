@@ -28,6 +28,12 @@ def set_math(tx: Transaction, names: Iterable[str]) -> None:
     tx.change(SiteTable.update(math=Case(None, [(has_math, 1)], 0)))
 
 
+def set_notices(tx: Transaction, names: Iterable[str]) -> None:
+    """Store that the sites of these names mail decisions, and no others."""
+    mails = SiteTable.name.in_([*names])
+    tx.change(SiteTable.update(notices=Case(None, [(mails, 1)], 0)))
+
+
 def set_images(tx: Transaction, address: str, names: Iterable[str]) -> None:
     """Store that images are shown on the sites of these names, at the service's address."""
     has_images = SiteTable.name.in_([*names])

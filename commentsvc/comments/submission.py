@@ -49,6 +49,7 @@ _MISSING = {
     "author": _("Please enter a name."),
     "message": _("Please write a comment."),
 }
+WRONG_EMAIL: Final = _("This is not an email address. Please correct it, or leave it empty.")
 NO_EMAIL: Final = _("Please enter your email address, such as ann@example.org.")
 ANONYMOUS: Final = _("Anonymous")  # the author of a comment without a name
 
@@ -575,7 +576,7 @@ def _check_email(wrong: dict[str, Text], email: str) -> None:
     if not email:
         wrong.setdefault("email", _("To get mails about replies, please enter your email address."))
     elif not is_email(email):
-        wrong["email"] = _("This is not an email address. Please correct it, or leave it empty.")
+        wrong["email"] = WRONG_EMAIL
 
 
 def _is_plain(text: str, shape: re.Pattern[str]) -> bool:

@@ -23,17 +23,18 @@ from commentsvc.db.schema.outbox import ASKED, CONFIRMED, OutboxRow
 from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.feedback import reports
 from commentsvc.markup import markdown
-from commentsvc.model import APPROVED, NEW, PENDING, Entry, fragment
-from commentsvc.moderation import personal_data, private_notes, profiles
+from commentsvc.model import APPROVED, DELETED, NEW, PENDING, SPAM, Entry, fragment
+from commentsvc.moderation import notices, personal_data, private_notes, profiles
 from commentsvc.moderation.permissions import Permission, site_ids
 from commentsvc.moderation.profiles import Profile
+from commentsvc.outbox import REMOVED, REPORT_DECIDED
 from commentsvc.readers import accounts, follows, mailed_comments, subscriptions
 from commentsvc.readers.follows import Follower
 from commentsvc.settings.schema import Settings, Site
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import spoken
 from commentsvc.util.text import one_line, readable_address
-from commentsvc.util.timestamps import DAY_MS
+from commentsvc.util.timestamps import DAY_MS, rfc3339
 
 # An unanswered question is asked again with the next comment after so many days.
 CONFIRM_DAYS: Final = 30
@@ -47,6 +48,14 @@ ADDRESS_LENGTH: Final = 200
 MOST_QUOTED: Final = 50  # comments quoted in one digest; further ones are only counted
 COUNTED: Final = 10_000  # comments that are counted at most
 QUOTED: Final = 4_000  # characters of a comment; some mail servers refuse very long mails
+
+# What was decided about a comment.
+OUTCOMES: Final = {
+    PENDING: _("The comment is waiting for approval."),
+    APPROVED: _("The comment is published."),
+    SPAM: _("The comment is marked as spam."),
+    DELETED: _("The comment is deleted."),
+}
 
 Values = dict[str, Any]  # Any: what templates show
 
@@ -120,6 +129,32 @@ class MailContents:
         found = reports.of_comments(snapshot, [number]).get(number)
         content = self.submitted(snapshot, row) if found else None
         return content and content._replace(values=content.values | {"reports": found})
+
+    def decided(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
+        """Return what was decided, for a reporter, for who objected, or for the author.
+
+        Nobody has confirmed the address, so there are no words of readers. Both may object: the
+        author to the removal, and a reporter if the comment stays.
+        """
+        entry = queries.find(snapshot, row.comment_id or 0)
+        if entry is None:
+            return None
+        status, was_removed = entry.comment.status, row.kind.startswith(REMOVED)
+        if was_removed and (status != DELETED or entry.comment.email != row.recipient):
+            return None
+        may_object = was_removed or (row.kind == REPORT_DECIDED and status == APPROVED)
+        expires = row.created_at + notices.OBJECTION_MS
+        about = (status, entry.comment.id, row.recipient, row.id)
+        page = self._page(entry) or one_line(entry.url)
+        values = {
+            "page": _bounded(page, entry.site),
+            "day": rfc3339(entry.comment.created_at)[:10],
+            "outcome": "" if was_removed else OUTCOMES[status],
+            "reason": reports.NAMES.get(row.kind.partition("-")[2], "") if was_removed else "",
+            "link": self._link("object", *about, expires=expires) if may_object else "",
+            "link_days": notices.OBJECTION_DAYS,
+        }
+        return MailContent(values, entry)
 
     def digest(self, snapshot: Snapshot, row: OutboxRow) -> MailContent | None:
         """Return the content about all comments of a period, for a moderator."""

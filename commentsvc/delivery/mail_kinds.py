@@ -11,10 +11,19 @@ from typing import Final, NamedTuple
 from commentsvc.auth import account_mails
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.mail_contents import MailContent, MailContents
-from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
+from commentsvc.delivery.mail_contents import OUTCOMES, MailContent, MailContents
+from commentsvc.model import APPROVED, PENDING
 from commentsvc.moderation import private_notes
-from commentsvc.outbox import NOTE, NOTE_ANSWER, NOTE_REFUSED, NOTES, REPORTED
+from commentsvc.outbox import (
+    NOTE,
+    NOTE_ANSWER,
+    NOTE_REFUSED,
+    NOTES,
+    NOTICES,
+    OBJECTION_DECIDED,
+    REPORT_DECIDED,
+    REPORTED,
+)
 from commentsvc.readers import mailed_comments
 from commentsvc.util.i18n import Message, ngettext
 from commentsvc.util.i18n import gettext as _
@@ -44,22 +53,16 @@ class MailKind(NamedTuple):
 
 
 _NEW_COMMENTS: Final = ngettext("%(num)s new comment", "%(num)s new comments", 0)
-_IS_NOW: Final = {
-    PENDING: _("The comment is waiting for approval."),
-    APPROVED: _("The comment is published."),
-    SPAM: _("The comment is marked as spam."),
-    DELETED: _("The comment is deleted."),
-}
 # The result of an answer by mail.
 _RECEIVED: Final[Mapping[str, Message | Mapping[str, Message]]] = {
-    "decided": _IS_NOW,
-    "answered": _IS_NOW | {APPROVED: _("Your answer is published.")},
-    "replied": _IS_NOW
+    "decided": OUTCOMES,
+    "answered": OUTCOMES | {APPROVED: _("Your answer is published.")},
+    "replied": OUTCOMES
     | {
         PENDING: _("Your reply is waiting for approval."),
         APPROVED: _("Your reply is published."),
     },
-    "held": _IS_NOW
+    "held": OUTCOMES
     | {
         PENDING: _("Your answer waits for you"),
         APPROVED: _("Your answer is published."),
@@ -104,6 +107,17 @@ KINDS: Final[Mapping[str, MailKind]] = {
         "note_answer", _("An answer to your private note"), ASKED, Contents.note_answer
     ),
     NOTE_REFUSED: MailKind("note", _("Your mail had no effect"), ASKED, Contents.note_refused),
+    **{
+        kind: MailKind(
+            "decided",
+            _("A moderator has decided")
+            if kind in (REPORT_DECIDED, OBJECTION_DECIDED)
+            else _("Your comment is not shown any more"),
+            ASKED,
+            Contents.decided,
+        )
+        for kind in NOTICES
+    },
     "confirm": MailKind(
         "confirm", _("Do you want a mail when someone replies to you?"), AUTHOR, Contents.confirm
     ),

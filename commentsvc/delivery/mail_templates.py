@@ -28,6 +28,7 @@ CONTEXTS: Final[Mapping[str, frozenset[str]]] = {
     for name, values in {
         "account": {"link"},
         "confirm": _ASKED,
+        "decided": _ASKED | {"day", "outcome", "reason"},
         "follow": _ASKED,
         "followed": {"comments", "page", "stop"},
         "invitation": {"actor", "link", "until"},

@@ -94,6 +94,11 @@ REPORT: Final = Columns(
     ReportTable.created_at,
     ReportTable.reason,
     ReportTable.explanation,
+    ReportTable.name,
+    ReportTable.email,
+    ReportTable.language,
+    ReportTable.in_good_faith,
+    ReportTable.objects,
 )
 INTERNAL_NOTE: Final = Columns(
     InternalNoteRecord,

@@ -116,6 +116,11 @@ class ReportRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     created: Moment
     reason: Literal["", "illegal", "abuse", "spam", "other"] = ""
     explanation: Annotated[str, Meta(max_length=500)] = ""
+    name: Annotated[str, Meta(max_length=100)] = ""
+    email: Annotated[str, Meta(max_length=254)] = ""
+    language: Annotated[str, Meta(max_length=35)] = ""
+    in_good_faith: Literal[0, 1] = 0
+    objects: Literal[0, 1] = 0
 
 
 class InternalNoteRecord(Struct, frozen=True, omit_defaults=True, gc=False):

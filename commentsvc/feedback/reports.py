@@ -4,7 +4,10 @@ A reader can report each comment once; as in `votes`, readers are told apart by 
 random word that their browser keeps. A report has a reason, and may have an explanation; those of
 older clients have neither. A visible comment with reports is in the queue until a moderator decides
 on it, and the first report is mailed; reports have no other effect. Further ones after MOST are not
-stored. Neither addresses nor networks are stored.
+stored. Networks are not stored. Where a site mails decisions, a reader may leave a name and an
+email address: they are deleted with the report.
+
+An objection to a decision is a report, too, of a comment in any status: so a person decides again.
 """
 
 from collections import Counter
@@ -26,11 +29,13 @@ from commentsvc.feedback.votes import DIGEST
 from commentsvc.model import APPROVED, Entry
 from commentsvc.util.digest import digest
 from commentsvc.util.i18n import Message, pgettext
+from commentsvc.util.origin import address_key
 from commentsvc.util.text import one_line
 
 MOST: Final = 20  # reports of one comment
 EXPLANATION_LENGTH: Final = 500  # characters
-SHOWN: Final = 5  # explanations of one comment in a list
+NAME_LENGTH: Final = 100  # characters
+SHOWN: Final = 5  # reports of one comment whose words are in a list
 NEWEST: Final = 1_000  # the most comments with reports that a list is made of
 
 
@@ -44,26 +49,54 @@ NAMES: Final[Mapping[str, Message]] = {
 
 
 class Reason(NamedTuple):
-    """Why a reader reports a comment: one of model.REPORT_REASONS or "", and the reader's words."""
+    """Why a reader reports a comment: one of model.REPORT_REASONS or "", and the reader's words.
+
+    The rest is as in ReportTable.
+    """
 
     code: str = ""
     explanation: str = ""
+    name: str = ""
+    email: str = ""
+    language: str = ""
+    in_good_faith: int = 0
+    objects: int = 0
 
 
 NO_REASON: Final = Reason()
 
 
 class Reports(NamedTuple):
-    """The reports of a comment: how many, the reasons by frequency, and the newest explanations."""
+    """The reports of a comment: how many, the reasons by frequency, and the newest with words.
+
+    `objections` is how many of them object to a decision.
+    """
 
     number: int = 0
     reasons: tuple[tuple[str, int], ...] = ()
-    explanations: tuple[str, ...] = ()
+    said: tuple[Reason, ...] = ()
+    objections: int = 0
+
+    @property
+    def explanations(self) -> list[str]:
+        """Return the words of those who wrote some."""
+        return [each.explanation for each in self.said if each.explanation]
 
     @property
     def named(self) -> list[tuple[Message, int]]:
         """Return the reasons by their names."""
         return [(NAMES[code], number) for code, number in self.reasons]
+
+
+_REASON: Final = (
+    ReportTable.reason,
+    ReportTable.explanation,
+    ReportTable.name,
+    ReportTable.email,
+    ReportTable.language,
+    ReportTable.in_good_faith,
+    ReportTable.objects,
+)
 
 
 @prepared
@@ -75,7 +108,7 @@ def _count(comment_id: Param) -> Select:
 
 @prepared
 def _of_comments(ids: Param) -> Select:
-    columns = (ReportTable.comment, ReportTable.reason, ReportTable.explanation)
+    columns = (ReportTable.comment, *_REASON)
     newest_first = (ReportTable.comment, ReportTable.created_at.desc(), ReportTable.reporter)
     return (
         ReportTable.select(*columns).where(Among(ReportTable.comment, ids)).order_by(*newest_first)
@@ -101,17 +134,6 @@ def _number_visible(ids: Param) -> Select:
 
 
 @prepared
-def _put(comment_id: Param, reporter: Param, now: Param, code: Param, explanation: Param) -> Select:
-    key = {ReportTable.comment: comment_id, ReportTable.reporter: reporter}
-    said = {
-        ReportTable.created_at: now,
-        ReportTable.reason: code,
-        ReportTable.explanation: explanation,
-    }
-    return ReportTable.insert(key | said).on_conflict(conflict_target=[*key], preserve=[*said])
-
-
-@prepared
 def _delete(comment_id: Param) -> Select:
     return ReportTable.delete().where(ReportTable.comment == comment_id)
 
@@ -122,39 +144,66 @@ def report(
     """Store that the reader with that `word` reports a comment, at `now` (Unix milliseconds).
 
     It takes the place of an earlier report by that reader. Raise UnknownComment, also for a comment
-    that is not shown.
+    that is not shown, unless the reader objects to that.
     """
     row = tx.first(queries.find_ref, comment_id)
-    if row is None or row[4] != APPROVED:
+    if row is None or (row[4] != APPROVED and not reason.objects):
         raise UnknownComment([comment_id])
     [(number,)] = tx.query(_count, comment_id)
-    if number < MOST:
+    if number < MOST or reason.objects:
         reporter = digest(word, b"reporter", DIGEST)
-        words = one_line(reason.explanation)[:EXPLANATION_LENGTH]
-        tx.change(_put, comment_id, reporter, now, reason.code, words)
+        said = reason._replace(
+            explanation=one_line(reason.explanation)[:EXPLANATION_LENGTH],
+            name=one_line(reason.name)[:NAME_LENGTH],
+        )
+        key = {ReportTable.comment: comment_id, ReportTable.reporter: reporter}
+        values = dict(zip(_REASON, said, strict=True))
+        values |= {ReportTable.created_at: now, ReportTable.email_key: address_key(said.email)}
+        stored = ReportTable.insert(key | values)
+        tx.change(stored.on_conflict(conflict_target=[*key], preserve=[*values]))
     if not number:
         outbox.reported(tx, comment_id, now)
 
 
-def delete(tx: Transaction, ids: Iterable[int]) -> list[int]:
+def take(tx: Transaction, ids: Iterable[int]) -> dict[int, list[Reason]]:
     """Delete the reports of the comments `ids`, because a moderator has decided.
 
-    Return those that had some.
+    Return those reports, by comment.
     """
-    asked = ReportTable.select(ReportTable.comment).distinct()
-    rows = tx.query(asked.where(Among(ReportTable.comment, ids_text(ids))))
-    tx.change_each(_delete, rows)
-    return [comment_id for (comment_id,) in rows]
+    rows = tx.query(_of_comments, ids_text(ids))
+    found = {
+        comment_id: [Reason(*row[1:]) for row in some]
+        for comment_id, some in groupby(rows, itemgetter(0))
+    }
+    tx.change_each(_delete, [(comment_id,) for comment_id in found])
+    return found
+
+
+def own(email: str) -> Select:
+    """Return the query for the reports with that address: site, page, time, name, words."""
+    key = address_key(email)
+    shown = (SiteTable.name, ThreadTable.url, ReportTable.created_at, ReportTable.name)
+    found = ReportTable.select(*shown, ReportTable.reason, ReportTable.explanation)
+    found = found.join(CommentTable).join(ThreadTable).join(SiteTable)
+    found = found.where(ReportTable.email_key == key, ReportTable.email_key != literal(""))
+    return found.order_by(ReportTable.created_at)
+
+
+def forget(tx: Transaction, email: str) -> None:
+    """Delete the reports with that address."""
+    key = address_key(email)
+    tx.change(ReportTable.delete().where(ReportTable.email_key == key, ReportTable.email_key != ""))
 
 
 def of_comments(snapshot: Snapshot, ids: Iterable[int], shown: int = SHOWN) -> dict[int, Reports]:
     """Return the reports of each of the comments `ids` that has some; `shown` explanations each."""
     found = {}
     for comment_id, rows in groupby(snapshot.query(_of_comments, ids_text(ids)), itemgetter(0)):
-        codes, words = zip(*((code, said) for _id, code, said in rows), strict=True)
-        reasons = Counter(filter(None, codes)).most_common()
-        explanations = tuple(filter(None, words))[:shown]
-        found[comment_id] = Reports(len(codes), tuple(reasons), explanations)
+        every = [Reason(*row[1:]) for row in rows]
+        reasons = Counter(each.code for each in every if each.code).most_common()
+        said = tuple(each for each in every if each.explanation or each.email or each.name)
+        objections = sum(each.objects for each in every)
+        found[comment_id] = Reports(len(every), tuple(reasons), said[:shown], objections)
     return found
 
 
@@ -186,13 +235,19 @@ def _newest_first(ids: Param | str) -> Select:
 
 
 def _visible(ids: Param | str, *columns: Select) -> Select:
-    """Return the query for `columns` of those of some comments that are visible."""
+    """Return the query for `columns` of those of some comments that wait for a decision.
+
+    These are visible, or there is an objection to their status.
+    """
+    objects = ReportTable.select(ReportTable.comment).where(
+        ReportTable.comment == CommentTable.id, ReportTable.objects == 1
+    )
     return (
         CommentTable.select(*columns)
         .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
         .join(SiteTable, on=SiteTable.id == CommentTable.site)
         .where(
             Among(CommentTable.id, ids),
-            CommentTable.status == literal(APPROVED),
+            (CommentTable.status == literal(APPROVED)) | fn.EXISTS(objects),
         )
     )

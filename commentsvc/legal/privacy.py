@@ -63,6 +63,15 @@ def _comments(_settings: Settings, _site: Site) -> Iterator[Item]:
     )
 
 
+def _notices(_settings: Settings, site: Site) -> Iterator[Item]:
+    if site.notices:
+        text = _(
+            "Of readers who report a comment: the name and the email address, if they give them,"
+            " until a moderator has decided."
+        )
+        yield (text,)
+
+
 def _spam(settings: Settings, _site: Site) -> Iterator[Item]:
     spam = _("Comments that are taken for spam; those with replies stay longer.")
     yield spam, *_kept(settings.spam.keep_spam_days)
@@ -154,6 +163,7 @@ def _visits(_settings: Settings, _site: Site) -> Iterator[Item]:
 # What is stored, and the settings (`section.name`) on which each line depends.
 STORED: Final[tuple[tuple[Lines, str], ...]] = (
     (_comments, ""),
+    (_notices, "site.notices"),
     (_spam, "spam.keep_spam_days"),
     (_networks, "privacy.keep_network_days"),
     (_pictures, "site.images"),

@@ -30,6 +30,10 @@ REPORTS: Final = _(
     "Everybody can report a published comment, without an account: as illegal, abusive, spam, or "
     "for another reason in their own words. A person decides."
 )
+NOTICES: Final = _(
+    "Reporters who leave an email address, and authors of comments that a moderator deletes, are "
+    "mailed the decision, and can object for six months. A person decides about that, too."
+)
 DECISIONS: Final = _("Each decision is stored with who made it and when, and can be taken back.")
 
 
@@ -84,11 +88,13 @@ def facts(settings: Settings, site: Site) -> LegalDocument:
     policy = site.policy or settings.moderation.policy
     contact = _("Contact for authorities and readers: %(contact)s", contact=site.contact)
     moderation: tuple[Message, ...] = (READ_FIRST[policy], *_automatic(settings), DECISIONS)
+    mails = site.notices and settings.mail.host and settings.server.public_url
+    reports = ((REPORTS,), (NOTICES,)) if mails else ((REPORTS,),)
     sections = (
         Section(_("Controller"), (controller(site), (contact,))),
         Section(_("The service"), tuple(_service(settings, site))),
         Section(_("Moderation"), tuple((each,) for each in moderation)),
-        Section(_("Reports"), ((REPORTS,),)),
+        Section(_("Reports"), reports),
         received(settings, site),
     )
     return LegalDocument(FACTS, _("Facts about the comment service"), sections)

@@ -25,6 +25,7 @@ from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.model import AKISMET, APPROVED, CLASSIFIER, LANGUAGE, MOVES, STATUS, TEXT
+from commentsvc.moderation import notices
 from commentsvc.readers import follows, subscriptions
 from commentsvc.spam import training
 
@@ -101,7 +102,7 @@ def change(
     waited = []
     found = find(tx, ids)
     unseen = _changed_since(tx, [row[0] for row in found], who, seen)
-    reported = reports.delete(tx, (row[0] for row in found if row[0] not in unseen))
+    reported = reports.take(tx, (row[0] for row in found if row[0] not in unseen))
     for comment_id, ref, status, published in found:
         if comment_id in unseen or status not in MOVES[to]:
             unchanged[comment_id] = status
@@ -123,6 +124,7 @@ def change(
         subscriptions.approved(tx, comment_id, now)
     training.update(tx, changed)
     outbox.changed(tx, changed, now)
+    notices.decided(tx, reported, changed, to, who, now)
     kept = tuple(comment_id for comment_id in reported if unchanged.get(comment_id) == to)
     return ChangeResult(decision_id if changed else 0, tuple(changed), unchanged, kept)
 

@@ -19,6 +19,7 @@ from commentsvc.db.schema.notes import PrivateNote
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable
 from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.schema.search import found_or_new
+from commentsvc.feedback import reports
 from commentsvc.model import Entry
 from commentsvc.moderation import internal_notes, private_notes
 from commentsvc.readers import mailed_comments
@@ -151,6 +152,17 @@ class CommentByMail(msgspec.Struct, frozen=True, gc=False):
     received: str
 
 
+class ExportedReport(msgspec.Struct, frozen=True, gc=False):
+    """A report of a comment, or an objection, on which no moderator has decided yet."""
+
+    site: str
+    url: str
+    created: str
+    name: str
+    reason: str
+    explanation: str
+
+
 class Export(msgspec.Struct, frozen=True):
     """Everything that is stored about an address."""
 
@@ -162,6 +174,7 @@ class Export(msgspec.Struct, frozen=True):
     sign_ins: list[ReaderName]
     notes: list[ExportedNote]
     by_mail: list[CommentByMail]
+    reports: list[ExportedReport]
 
 
 def ids(snapshot: Snapshot, email: str) -> list[int]:
@@ -171,7 +184,7 @@ def ids(snapshot: Snapshot, email: str) -> list[int]:
 
 def is_known(snapshot: Snapshot, email: str) -> bool:
     """Return whether anything is stored about that address."""
-    others = (_consents, _follows, _names, private_notes.own)
+    others = (_consents, _follows, _names, private_notes.own, reports.own)
     return bool(
         ids(snapshot, email)
         or any(snapshot.first(query(email)) for query in others)
@@ -199,6 +212,10 @@ def export(snapshot: Snapshot, email: str, now: int) -> Export:
         [
             CommentByMail(each.site, each.url, each.author, each.words, rfc3339(each.received_at))
             for each in mailed_comments.of_address(snapshot, email)
+        ],
+        [
+            ExportedReport(site, url, rfc3339(created), *said)
+            for site, url, created, *said in snapshot.query(reports.own(email))
         ],
     )
 

@@ -39,6 +39,7 @@ from commentsvc.db.schema.outbox import (
     SubscriberTable,
     SubscriptionTable,
 )
+from commentsvc.feedback import reports
 from commentsvc.model import APPROVED, DELETED, SPAM
 from commentsvc.moderation import changes, personal_data, private_notes
 from commentsvc.readers import accounts, follows, former_ids, mailed_comments
@@ -206,6 +207,7 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     training.update(tx, ids)  # nobody has decided on them any more
     key = address_key(email)
     follows.forget(tx, email)
+    reports.forget(tx, email)
     accounts.forget(tx, email)
     mailed_comments.forget(tx, email)
     tx.change(SubscriberTable.delete().where(SubscriberTable.email_key == key))

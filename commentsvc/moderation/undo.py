@@ -20,8 +20,9 @@ from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
 from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import NothingToUndo
+from commentsvc.feedback import reports
 from commentsvc.model import APPROVED, LANGUAGE, STATUS, TEXT
-from commentsvc.moderation import changes
+from commentsvc.moderation import changes, notices
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.spam import training
 from commentsvc.util.i18n import gettext as _
@@ -129,7 +130,7 @@ def last_decision(snapshot: Snapshot, who: str) -> int:
 
 def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeResult:
     """Take back the changes in `rows`, which come from `_undoable`."""
-    changed, unchanged, shown = [], {}, Counter[ThreadRef]()
+    changed, restored, unchanged, shown = [], [], {}, Counter[ThreadRef]()
     for *ref, comment_id, status, change_id, what, was, moment, changed_again in rows:
         if changed_again:
             unchanged[comment_id] = status
@@ -143,6 +144,7 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
         else:
             tx.change(changes.set_status, was, moment, comment_id)
             changes.count_change(shown, ThreadRef(*ref), status, was)
+            restored += [comment_id] * (was == APPROVED)
         if what != STATUS and status == APPROVED:
             shown[ThreadRef(*ref)] += 0  # only to purge
         tx.change(_mark_undone, now, who, change_id)
@@ -151,4 +153,5 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
     add_to_counts(tx, shown)
     training.update(tx, changed)
     outbox.changed(tx, changed, now)
+    notices.decided(tx, reports.take(tx, restored), (), APPROVED, who, now)
     return ChangeResult(0, tuple(changed), unchanged)

@@ -14,9 +14,9 @@ from commentsvc.api.errors import foreseen
 from commentsvc.api.parameters import LanguageQuery
 from commentsvc.api.serialize import status
 from commentsvc.comments.page_urls import PageRef
-from commentsvc.comments.submission import MessageText
+from commentsvc.comments.submission import EMAIL_LENGTH, MessageText
 from commentsvc.context import ServiceContext
-from commentsvc.feedback.reports import EXPLANATION_LENGTH, NAMES, Reason
+from commentsvc.feedback.reports import EXPLANATION_LENGTH, NAME_LENGTH, NAMES, Reason
 from commentsvc.http.messages import Request, Response
 from commentsvc.http.operation import HTML as PAGE
 from commentsvc.http.operation import NOTHING, Operation, form_of, read_fields
@@ -59,6 +59,11 @@ class ActionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     explanation: Annotated[
         str, Meta(description="An explanation for the moderators; its beginning is kept.")
     ] = ""
+    name: Annotated[str, Meta(description="The name of who reports it.")] = ""
+    email: Annotated[str, Meta(description="The address that is mailed the decision.")] = ""
+    in_good_faith: Annotated[
+        Literal["", "yes"], Meta(description="`yes` says that the report is accurate and complete.")
+    ] = ""
     message: MessageText = ""
 
 
@@ -82,6 +87,10 @@ class ReportForm(NamedTuple):
     id: int
     chosen: str = ""
     explanation: str = ""
+    name: str = ""
+    email: str = ""
+    in_good_faith: bool = False
+    notices: bool = False
     reasons: tuple[str, ...] = tuple(NAMES)
     longest: int = EXPLANATION_LENGTH
 
@@ -116,7 +125,16 @@ class CommentForms:
                 own = OwnForm(number, token[:ECHOED_FIELD], message[:ECHOED_MESSAGE])
             elif number and form.get("do") == "report" and form.get("reason") in NAMES:
                 said = form.get("explanation", "")[:EXPLANATION_LENGTH]
-                reporting = ReportForm(number, form["reason"], said)
+                reporting = ReportForm(
+                    number,
+                    form["reason"],
+                    said,
+                    form.get("name", "")[:NAME_LENGTH],
+                    form.get("email", "")[:EMAIL_LENGTH],
+                    form.get("in_good_faith") == "yes",
+                    # What was typed there is shown again, where it was asked for
+                    notices="email" in form,
+                )
             sent = read_fields(form, ActionFields)
             number = int(sent.comment)
             if sent.do in VOTES:
@@ -152,7 +170,14 @@ class CommentForms:
         """Ask a reader why to report a comment, or store the report. Raise as AuthorActions."""
         number = int(sent.comment)
         if sent.reason:
-            reason = Reason(sent.reason, sent.explanation)
+            faith = int(sent.in_good_faith == "yes")
+            reason = Reason(
+                sent.reason,
+                sent.explanation,
+                sent.name,
+                sent.email[: EMAIL_LENGTH + 1],
+                in_good_faith=faith,
+            )
             entry = await self._actions.report_by_form(request, number, reason)
             back = self._sites.address(entry.site, entry.url) + fragment(number)
             blogs = self._sites.blogs(entry.site)
@@ -163,7 +188,7 @@ class CommentForms:
             "",
             self._sites.blogs(entry.site),
             comment=entry.comment,
-            reporting=ReportForm(number),
+            reporting=ReportForm(number, notices=self._sites.options[entry.site].notices),
             back=self._sites.address(entry.site, entry.url) + fragment(number),
         )
 

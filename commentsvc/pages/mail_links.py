@@ -7,9 +7,10 @@ frames, and it sends no referrer, since its URL contains the key.
 
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from commentsvc.api.errors import foreseen
 from commentsvc.api.parameters import FORMER, LinkQuery
@@ -22,6 +23,9 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.delivery.channels import recipients
 from commentsvc.delivery.decision_links import LINK_DAYS
+from commentsvc.delivery.mail_contents import OUTCOMES
+from commentsvc.feedback import reports
+from commentsvc.feedback.reports import Reason
 from commentsvc.http.messages import (
     HTML_UTF8,
     NO_SNIFFING,
@@ -34,7 +38,7 @@ from commentsvc.http.messages import (
 from commentsvc.http.operation import HTML, form_of, handles
 from commentsvc.http.router import Handler
 from commentsvc.model import APPROVED, DELETED, MOVES, PENDING, SPAM, Entry, fragment
-from commentsvc.moderation import authorized, changes, profiles
+from commentsvc.moderation import authorized, changes, notices, profiles
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.profiles import Profile
 from commentsvc.pages.error_pages import START_AGAIN, blogs_of
@@ -75,6 +79,12 @@ ALREADY = {
 NO_MODERATOR: Final = _("No moderator has this email address any more.")
 
 KEPT_LENGTH: Final = 16_384  # characters of a text that is shown with an error
+
+
+class ObjectionFields(msgspec.Struct, frozen=True):
+    """The form of an objection."""
+
+    message: Annotated[str, Meta(description="Why; its beginning is kept.")] = ""
 
 
 class AnswerFields(msgspec.Struct, frozen=True):
@@ -202,6 +212,48 @@ class LinkPages:
         return rendered(
             "link.html", 200, title=_("No more mails about replies on %(site)s", site=site)
         )
+
+    @handles_link("GET", "/mail/object")
+    async def ask_to_object(self, query: LinkQuery) -> Response:
+        """Ask for an objection to a decision about a comment.
+
+        404 for a link that is not ours, 410 for one that is over.
+        """
+        status, comment_id, _email, _outbox_id = self._links.read(
+            "object", query.t, self._clock.now_ms()
+        )
+        entry = await self._find(comment_id)
+        back = self._address(entry)
+        if status != entry.comment.status:
+            return rendered("link.html", 200, title=OUTCOMES[entry.comment.status], back=back)
+        objects = _("Object to the decision")
+        return rendered("link.html", 200, title=objects, button=objects, objects=True, back=back)
+
+    @handles_link("POST", "/mail/object", body=form_of(ObjectionFields))
+    async def object(self, request: Request, query: LinkQuery) -> Response:
+        """Object to a decision about a comment, once.
+
+        A person decides again, with the `message`. 404, 410.
+        """
+        status, comment_id, email, outbox_id = self._links.read(
+            "object", query.t, self._clock.now_ms()
+        )
+        entry = await self._find(comment_id)
+        now, language = self._clock.now_ms(), request.language()
+        text = first(request.form(), "message")
+        reason = Reason("", text, "", email, language.tag, objects=1)
+
+        def work(tx: Transaction) -> None:
+            signed_links.mark_used(
+                tx, f"object {comment_id} {outbox_id}", now, notices.OBJECTION_MS
+            )
+            reports.report(tx, comment_id, f"{outbox_id} objects", now, reason)
+
+        back = self._address(entry)
+        if status != entry.comment.status:
+            return rendered("link.html", 200, title=OUTCOMES[entry.comment.status], back=back)
+        await self._database.write(work)
+        return rendered("link.html", 200, title=language.tools["reported"], back=back)
 
     async def _subscriber(self, purpose: str, token: str) -> tuple[int, str]:
         """Return the subscriber that a link is for, and the title of the site. Raise LinkError."""

@@ -135,6 +135,7 @@ class Site(Struct, frozen=True, kw_only=True):
     moved_pages: Annotated[bool, SWITCH] = True
     translations: Annotated[bool, SWITCH] = False
     private_notes: Annotated[bool, SWITCH] = False
+    notices: Annotated[bool, SWITCH] = False
     comments_by_mail: Annotated[bool, SWITCH] = False
     token: Annotated[str, TOKEN] = ""
     name_field: Annotated[AskedField, words("hidden", "optional", "required")] = "required"

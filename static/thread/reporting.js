@@ -10,7 +10,12 @@ const LENGTH = 500; // of the explanation, in characters
 export async function ask(thread, _button, { id, author }) {
   const { host, tree, messages, status } = thread;
   const draft = "report " + id;
-  const [texts] = await Promise.all([loadMessages(host, "-tools"), loadStylesheet("form.css")]);
+  const { notices } = thread.page;
+  const [texts, labels] = await Promise.all([
+    loadMessages(host, "-tools"),
+    notices ? loadMessages(host, "-form") : {},
+    loadStylesheet("form.css"),
+  ]);
   const choices = REASONS.map((value) =>
     h("label", {}, h("input", { type: "radio", name: "reason", value, required: true }), " ", texts[value]),
   );
@@ -25,7 +30,8 @@ export async function ask(thread, _button, { id, author }) {
     h("button.link", { type: "reset" }, messages.cancel),
   );
   const details = h("div.field", {}, h("label", {}, texts.details, explanation));
-  const form = h("form.form", { ariaLabel: `${texts.report}: ${author}` }, reasons, details, error, buttons);
+  const contact = notices ? contactFields(texts, labels) : [];
+  const form = h("form.form", { ariaLabel: `${texts.report}: ${author}` }, reasons, details, ...contact, error, buttons);
 
   // The comment, and with it the button, may be drawn again
   function close() {
@@ -38,8 +44,9 @@ export async function ask(thread, _button, { id, author }) {
     if (explanation.readOnly) return;
     explanation.readOnly = true;
     error.textContent = "";
-    const { reason } = Object.fromEntries(new FormData(form));
-    const body = { reporter: readerWord(), reason, explanation: explanation.value };
+    const { faith, ...fields } = Object.fromEntries(new FormData(form));
+    const body = { reporter: readerWord(), ...fields };
+    if (faith) body.in_good_faith = true;
     try {
       await send("POST", `comments/${id}/reports`, body);
       storage.set(draft, undefined);
@@ -60,4 +67,17 @@ export async function ask(thread, _button, { id, author }) {
   // Which may have closed the menu, and taken its button away
   tree.find(id)?.firstChild.after(form);
   choices[0].firstChild.focus();
+}
+
+/** Return the fields for a reader who wants to hear what is decided. */
+function contactFields(texts, labels) {
+  const field = (name, maxLength, more) =>
+    h("div.field", {}, h("label", {}, labels[name == "name" ? "author" : name], h("input.input", { name, maxLength, ...more })));
+  const faith = h("input", { type: "checkbox", name: "faith" });
+  return [
+    h("p", {}, texts.hear),
+    field("name", 100, { autocomplete: "name", dir: "auto" }),
+    field("email", 254, { autocomplete: "email", inputMode: "email" }),
+    h("div.field", {}, h("label", {}, faith, " ", texts.faith)),
+  ];
 }

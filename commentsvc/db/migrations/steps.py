@@ -302,3 +302,14 @@ CORRECTED_LANGUAGES: Final = (
     "CREATE INDEX change_decision_id ON change (decision_id)",
     "CREATE INDEX change_by_actor ON change (actor, id) WHERE undone_at IS NULL",
 )
+
+NOTICES: Final = (
+    "ALTER TABLE site ADD COLUMN notices INTEGER NOT NULL DEFAULT 0",
+    *(
+        f"ALTER TABLE report ADD COLUMN {name} TEXT NOT NULL DEFAULT ''"
+        for name in ("name", "email", "email_key", "language")
+    ),
+    "ALTER TABLE report ADD COLUMN in_good_faith INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE report ADD COLUMN objects INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX IF NOT EXISTS report_by_email ON report (email_key) WHERE email_key <> ''",
+)

@@ -79,6 +79,7 @@ STEPS: Final[dict[str, Step]] = {
     "0014_internal_notes": _running(lambda: steps.INTERNAL_NOTES),
     "0015_saved_replies": _running(lambda: steps.SAVED_REPLIES),
     "0016_corrected_languages": _running(lambda: steps.CORRECTED_LANGUAGES),
+    "0017_notices": _running(lambda: steps.NOTICES),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -104,6 +104,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0014_internal_notes": lambda: map(_in_its_types, steps.INTERNAL_NOTES),
     "0015_saved_replies": lambda: map(_in_its_types, steps.SAVED_REPLIES),
     "0016_corrected_languages": lambda: CORRECTED_LANGUAGES,
+    "0017_notices": lambda: map(_in_its_types, steps.NOTICES),
 }
 
 _FACTS: Final = (

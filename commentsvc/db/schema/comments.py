@@ -73,6 +73,7 @@ class SiteTable(Table):
     """A blog, and the number of its approved comments. `math` is 1 if it shows formulas.
 
     `images` is the address of the service, for the URLs of images in comments; "" without images.
+    `notices` is 1 if authors and reporters are mailed decisions: see `moderation.notices`.
     """
 
     id = peewee.AutoField()
@@ -80,6 +81,7 @@ class SiteTable(Table):
     count = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     math = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
     images = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    notices = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
 
 class ThreadTable(Table):
@@ -365,7 +367,9 @@ add_index(VoteTable, "vote_by_age", "created_at", where=_networked)
 class ReportTable(Table):
     """A reader's report of a comment. `reporter` is a digest like `VoteTable.voter`.
 
-    `reason` is "" if the reader gave none; `explanation` is in the reader's words.
+    `reason` is "" if the reader gave none; `explanation` is in the reader's words. Readers may give
+    a `name` and an `email`; `language` is the tag of theirs. `in_good_faith` is 1 if they said that
+    the report is accurate and complete. `objects` is 1 for an objection to a decision.
     """
 
     comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
@@ -375,9 +379,18 @@ class ReportTable(Table):
         constraints=[peewee.SQL("DEFAULT ''"), one_of("reason", ("", *REPORT_REASONS))]
     )
     explanation = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    name = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    email = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    email_key = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    language = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    in_good_faith = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
+    objects = peewee.IntegerField(constraints=[peewee.SQL("DEFAULT 0")])
 
     class Meta:
         primary_key = peewee.CompositeKey("comment", "reporter")
+
+
+add_index(ReportTable, "report_by_email", "email_key", where="email_key <> ''")
 
 
 class ReactionTable(Table):

@@ -86,7 +86,7 @@ _decode = msgspec.json.Decoder(exported.Record).decode
 _ADD_CHANGE: Final = insertion(ChangeTable.comment, *HISTORY.columns[1:])
 _KEEP_CHANGE: Final = insertion(ChangeTable.comment, *HISTORY.columns)
 _ADD_VOTE: Final = insertion(VoteTable.comment, *VOTE.columns)
-_ADD_REPORT: Final = insertion(ReportTable.comment, *REPORT.columns)
+_ADD_REPORT: Final = insertion(ReportTable.comment, ReportTable.email_key, *REPORT.columns)
 _ADD_NOTE: Final = insertion(InternalNoteTable.comment, *INTERNAL_NOTE.columns)
 _ADD_REACTION: Final = insertion(ReactionTable.thread, *REACTION.columns)
 _ADD_TITLE: Final = insertion(ProposedTitleTable.comment, ProposedTitleTable.title)
@@ -188,7 +188,7 @@ def add_details(
     tx.change_each(
         _ADD_REPORT,
         [
-            (comment_id, *REPORT.row(each))
+            (comment_id, address_key(each.email), *REPORT.row(each))
             for each in {report.reporter: report for report in record.reports}.values()
         ],
     )

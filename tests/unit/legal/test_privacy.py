@@ -187,6 +187,7 @@ TRIED: Final[dict[str, tuple[Settings, str]]] = {
     ),
     "site.sso_url": (of_site(sign_in=("blog",), sso_url=URL), "there.example"),
     "site.avatar_url": (of_site(avatar_url=URL), "there.example"),
+    "site.notices": (of_site(notices=True), "Of readers who report a comment"),
     "site.send_webmentions": (of_site(send_webmentions=True), "Sites to which a published"),
 }
 

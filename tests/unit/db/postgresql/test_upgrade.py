@@ -33,6 +33,7 @@ RELEASED = {
     "0014_internal_notes": "42ecac07da1aea82",
     "0015_saved_replies": "b26e33c6e967de57",
     "0016_corrected_languages": "38920b199347587d",
+    "0017_notices": "2568f082ad64ba0e",
 }
 
 Make = Callable[[str], str]
