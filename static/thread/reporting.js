@@ -45,8 +45,7 @@ export async function ask(thread, _button, { id, author }) {
     explanation.readOnly = true;
     error.textContent = "";
     const { faith, ...fields } = Object.fromEntries(new FormData(form));
-    const body = { reporter: readerWord(), ...fields };
-    if (faith) body.in_good_faith = true;
+    const body = { reporter: readerWord(), ...fields, ...(faith && { in_good_faith: true }) };
     try {
       await send("POST", `comments/${id}/reports`, body);
       storage.set(draft, undefined);

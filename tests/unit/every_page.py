@@ -58,6 +58,7 @@ WHOLE: Final = replace(
             images=True,
             webmentions=True,
             private_notes=True,
+            notices=True,
             comments_by_mail=True,
             sign_in=("mail", "blog"),
             sso_url=f"{BLOG}/login",
@@ -121,6 +122,9 @@ class Visit:
 
     def decision(self, status: str, comment: int, hours: int = 1) -> str:
         return self.link("comment", status, comment, 1, "mo@blog.example", hours=hours)
+
+    def objection(self, status: str, comment: int) -> str:
+        return self.link("object", status, comment, "rosa@home.example", 1)
 
     def by_mail(self, hours: int = 1) -> str:
         """Return the address of the page of a comment that came by mail."""
@@ -293,6 +297,13 @@ PAGES: Final[dict[str, list[State]]] = {
     "POST /mail/confirm": [
         lambda v: v.form(f"/mail/confirm?{v.link('confirm', 1)}", ""),
         lambda v: v.form(f"/mail/confirm?{v.link('confirm', 1, hours=-1)}", ""),
+    ],
+    "GET /mail/object": [
+        lambda v: v.get(f"/mail/object?{v.objection('approved', 2)}"),
+        lambda v: v.get(f"/mail/object?{v.objection('approved', 9)}&lang=ar"),
+    ],
+    "POST /mail/object": [
+        lambda v: v.form(f"/mail/object?{v.objection('deleted', 9)}&lang=de", "message=Why%3F")
     ],
     "GET /mail/stop": [lambda v: v.get(f"/mail/stop?{v.link('stop', 1)}&lang=ar")],
     "POST /mail/stop": [lambda v: v.form(f"/mail/stop?{v.link('stop', 1)}", "")],

@@ -240,6 +240,7 @@ STRANGERS = {
     ),
     "notes": "none",
     "own": "none",
+    **dict.fromkeys(outbox.NOTICES, "the canonical address of the page, bounded"),
     **dict.fromkeys(("mailed", "mailed-in-vain"), "the canonical address of a page, bounded"),
     "invitation": "none: an owner's name, and the site's of the settings",
     **dict.fromkeys(("confirm-address", *account_mails.CHANGES), "none"),

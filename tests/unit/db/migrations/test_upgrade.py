@@ -69,7 +69,9 @@ def test_a_database_of_a_development_version_gets_what_it_lacks(path: Path) -> N
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         for column in ("verified_email", "may_link", "asked_email", "asked_at"):
             connection.execute(f"ALTER TABLE moderator DROP COLUMN {column}")
-        for column in ("reason", "explanation"):
+        connection.execute("DROP INDEX report_by_email")
+        contact = ("name", "email", "email_key", "language", "in_good_faith", "objects")
+        for column in ("reason", "explanation", *contact):
             connection.execute(f"ALTER TABLE report DROP COLUMN {column}")
         connection.execute("DROP TABLE mailbox")
         connection.execute("DROP INDEX image_by_network")

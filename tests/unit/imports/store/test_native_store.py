@@ -525,9 +525,8 @@ def test_an_export_by_another_program_is_imported(tmp_path: Path) -> None:
         assert exported(database).count(b'"voter":"aa"') == 2
         assert exported(database).count(b'"new":"approved"') == 2
         reported = database.read_now(reports.of_comments, [1, 2])
-        assert reported == dict.fromkeys(
-            (1, 2), reports.Reports(2, (("illegal", 1),), ("A threat",))
-        )
+        said = (reports.Reason("illegal", "A threat"),)
+        assert reported == dict.fromkeys((1, 2), reports.Reports(2, (("illegal", 1),), said))
         assert exported(database).count(b'"reporter":"bb"') == 2
     assert client.check(data) == []
 
