@@ -401,13 +401,13 @@ def is_flooding(snapshot: Snapshot, row: OutboxRow, now: int) -> bool:
     Notices are limited by the day: see NOTICES_TO_ONE.
     """
     if row.kind in NOTICES:
-        told = OutboxTable.select(OutboxTable.recipient).where(
+        mailed = OutboxTable.select(OutboxTable.recipient).where(
             IS_DONE,
             OutboxTable.due_at > now - DAY_MS,
             OutboxTable.channel == MAIL,
             OutboxTable.kind.in_(NOTICES),
         )
-        keys = [address_key(each) for (each,) in snapshot.query(told.limit(NOTICES_TO_ALL))]
+        keys = [address_key(each) for (each,) in snapshot.query(mailed.limit(NOTICES_TO_ALL))]
         key = address_key(row.recipient)
         return len(keys) >= NOTICES_TO_ALL or keys.count(key) >= NOTICES_TO_ONE
     if row.kind not in ("submitted", REPORTED) or row.channel != MAIL:

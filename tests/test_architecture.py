@@ -678,6 +678,7 @@ PERSONAL: dict[str, str] = {
     "FollowerTable": "readers/follows",
     "ReaderTable": "readers/accounts",
     "SignInLinkTable": "readers/accounts",
+    "ReportTable": "feedback/reports",
     "ReceivedMailTable": "inbox/inbox",
     "MailedCommentTable": "readers/mailed_comments",
     "SessionTable": "auth/sessions",

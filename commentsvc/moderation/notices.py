@@ -60,7 +60,7 @@ def decided(
             kind = outbox.OBJECTION_DECIDED if one.objects else outbox.REPORT_DECIDED
             _mail(tx, kind, MailAddress(one.email, one.language), comment_id, now)
         is_removed = to == DELETED and comment_id in changed and published_at is not None
-        if is_removed and email and not role and not _was_told(tx, comment_id):
+        if is_removed and email and not role and not _was_mailed(tx, comment_id):
             codes = Counter(each.code for each in reports if each.code).most_common(1)
             kind = outbox.REMOVED + "".join(f"-{code}" for code, _number in codes)
             _mail(tx, kind, MailAddress(email, language), comment_id, now)
@@ -70,8 +70,8 @@ def _mail(tx: Transaction, kind: str, to: MailAddress, comment_id: int, now: int
     outbox.mail(tx, kind, to, now + UNDO_TIME, lasts=outbox.PATIENCE, about=comment_id)
 
 
-def _was_told(tx: Transaction, comment_id: int) -> bool:
-    told = OutboxTable.select(OutboxTable.id).where(
+def _was_mailed(tx: Transaction, comment_id: int) -> bool:
+    found = OutboxTable.select(OutboxTable.id).where(
         OutboxTable.comment == comment_id, OutboxTable.kind.startswith(outbox.REMOVED)
     )
-    return tx.first(told.limit(1)) is not None
+    return tx.first(found.limit(1)) is not None

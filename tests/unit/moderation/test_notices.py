@@ -67,7 +67,7 @@ def mails(service: Served) -> list[OutboxRow]:
     return [row for row in rows if row.kind in outbox.NOTICES]
 
 
-def told(service: Served) -> list[tuple[str, str]]:
+def kinds(service: Served) -> list[tuple[str, str]]:
     return [(row.kind, row.recipient) for row in mails(service)]
 
 
@@ -90,7 +90,7 @@ def test_a_reporter_and_the_author_hear_of_a_removal_and_its_reason(service: Ser
     comment(service)
     assert report(service) == 204
     decide(service, DELETED)
-    assert sorted(told(service)) == [("removed-illegal", WRITER), ("report-decided", REPORTER)]
+    assert sorted(kinds(service)) == [("removed-illegal", WRITER), ("report-decided", REPORTER)]
     to_writer, to_reporter = sorted(mails(service), key=lambda row: row.kind)
     assert to_reporter.language == "de"
     assert "Der Kommentar wurde gelöscht." in written(service, to_reporter)
@@ -169,7 +169,7 @@ def test_a_person_decides_about_an_objection_to_a_removal(service: Served) -> No
     assert service.form(link, "message=Again").status == 410, "it works once"
     service.database.write_now(undo.last, [1], "Mo", now_of(service))
     assert service.database.read_now(reports.reported, None, 9) == []
-    assert told(service)[-1] == ("objection-decided", WRITER)
+    assert kinds(service)[-1] == ("objection-decided", WRITER)
     assert "The comment is published." in written(service, mails(service)[-1])
 
 
@@ -178,7 +178,7 @@ def test_a_removal_that_stays_is_told_once_and_has_no_further_link(service: Serv
     decide(service, DELETED)
     service.form(objection(service, mails(service)[0]), "message=Why")
     decide(service, DELETED)
-    assert told(service) == [("removed", WRITER), ("objection-decided", WRITER)]
+    assert kinds(service) == [("removed", WRITER), ("objection-decided", WRITER)]
     last = written(service, mails(service)[-1])
     assert "The comment is deleted." in last
     assert "/mail/object" not in last

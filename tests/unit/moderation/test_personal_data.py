@@ -80,6 +80,7 @@ def test_all_of_it_is_told(database: Database) -> None:
         "sign_ins": [],
         "by_mail": [],
         "notes": [],
+        "reports": [],
     }
 
 
