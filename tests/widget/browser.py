@@ -151,6 +151,7 @@ class Answers:
         self.length = 8000  # characters that a message may have
         self.posts: list[str] = []  # about the page, on Mastodon
         self.likes = 0  # of the page, on other sites
+        self.notices = False  # whether a report may have a contact
         self.images = 0  # bytes that a picture may have; 0 if comments have none
         self.uploads: list[bytes] = []
         self.notify = False  # whether mails about replies are sent
@@ -290,7 +291,7 @@ class Answers:
         body: dict[str, object] = {"data": data, "count": len(self.comments)}
         if self.likes:
             body["likes"] = self.likes
-        known = {"posts": self.posts, "deleted": self.deleted}
+        known = {"posts": self.posts, "deleted": self.deleted, "notices": self.notices}
         body |= {name: value for name, value in known.items() if value}
         if self.closes:
             body["closes"] = self.closes

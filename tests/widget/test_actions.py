@@ -246,6 +246,26 @@ def test_a_comment_is_reported_out_of_its_menu(
     assert (sent["reason"], sent["explanation"]) == ("spam", "It sells things")
 
 
+def test_a_report_takes_a_contact_only_where_decisions_are_mailed(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "x")]
+    answers.notices = True
+    open_thread()
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="Report").click()
+    form = page.locator("#commentsvc-1 > form")
+    form.get_by_label("Illegal content").check()
+    form.get_by_label("Name").fill("Rita")
+    form.get_by_label("Email (optional)").fill("rita@home.example")
+    form.get_by_label("I believe in good faith").check()
+    page.get_by_role("button", name="Send report").click()
+    expect(form).to_have_count(0)
+    [(_, _, sent, _)] = answers.acts
+    assert (sent["name"], sent["email"]) == ("Rita", "rita@home.example")
+    assert sent["in_good_faith"] is True
+
+
 def test_a_report_and_a_reply_take_turns_and_keep_what_was_written(
     page: Page, open_thread: OpenThread, answers: Answers
 ) -> None:
