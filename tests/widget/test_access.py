@@ -334,7 +334,7 @@ def test_no_state_has_a_violation_where_lines_begin_on_the_right(
 
     page.set_viewport_size({"width": width, "height": 740})
     page.emulate_media(color_scheme=system)
-    answers.voting = "both"
+    answers.voting, answers.notices = "both", True
     answers.comments = list(AWKWARD)
     show()
     answer_and_vote(page, answers, check)
