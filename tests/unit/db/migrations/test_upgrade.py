@@ -16,7 +16,7 @@ from commentsvc.db.migrations import steps, upgrade
 from tests.unit.database_fixture import BEFORE_KEYS, KEYED, add, opened
 
 # A hash of the schema.
-SCHEMA = "a6b6883c899227d3"
+SCHEMA = "35066fb2caebd5df"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:
