@@ -220,45 +220,45 @@ class CommentPage:
         )
         return _edited(comment_id, outcome)
 
+    def _details(
+        self, snapshot: Snapshot, context: RequestContext, comment_id: int
+    ) -> CommentDetails:
+        """Return what the page of a comment shows. Raise UnknownComment."""
+        entry = authorized.find_comment(snapshot, context.actor, comment_id)
+        viewer = Viewer(
+            now=context.now,
+            origins=self._origins,
+            verdicts=lists.verdicts_of(snapshot, [comment_id]),
+            parents=lists.parents_of(snapshot, [entry.comment]),
+            reports=reports.of_comments(snapshot, [comment_id], reports.MOST),
+            spam_from=self._spam_from,
+            longest=self._bounds.message_length,
+        )
+        return CommentDetails(
+            entry,
+            viewer,
+            history.entries(snapshot, comment_id, history.SHOWN),
+            result_message(snapshot, context, undo.last_decision(snapshot, context.moderator.name)),
+            snapshot.last_id("change"),
+            bans.network_of(snapshot, comment_id),
+            profiles.find(snapshot, context.moderator.moderator_id),
+            pins.is_pinned(snapshot, comment_id),
+            AuthorHistory.of(snapshot, context.actor, entry.comment.email),
+            accounts.trust(snapshot, entry.comment.reader_id or 0),
+            internal_notes.of_comment(snapshot, comment_id),
+            internal_notes.of_author(
+                snapshot,
+                entry.comment,
+                address_key(entry.comment.email),
+                context.actor.sites,
+            ),
+            saved_replies.listing(snapshot),
+        )
+
     async def _show(self, context: RequestContext, comment_id: int, **typed: str) -> Response:
         """Show a comment; `typed` has the typed `text`, `answer`, `note` or `lang`."""
-
-        def work(snapshot: Snapshot) -> CommentDetails:
-            entry = authorized.find_comment(snapshot, context.actor, comment_id)
-            viewer = Viewer(
-                now=context.now,
-                origins=self._origins,
-                verdicts=lists.verdicts_of(snapshot, [comment_id]),
-                parents=lists.parents_of(snapshot, [entry.comment]),
-                reports=reports.of_comments(snapshot, [comment_id], reports.MOST),
-                spam_from=self._spam_from,
-                longest=self._bounds.message_length,
-            )
-            return CommentDetails(
-                entry,
-                viewer,
-                history.entries(snapshot, comment_id, history.SHOWN),
-                result_message(
-                    snapshot, context, undo.last_decision(snapshot, context.moderator.name)
-                ),
-                snapshot.last_id("change"),
-                bans.network_of(snapshot, comment_id),
-                profiles.find(snapshot, context.moderator.moderator_id),
-                pins.is_pinned(snapshot, comment_id),
-                AuthorHistory.of(snapshot, context.actor, entry.comment.email),
-                accounts.trust(snapshot, entry.comment.reader_id or 0),
-                internal_notes.of_comment(snapshot, comment_id),
-                internal_notes.of_author(
-                    snapshot,
-                    entry.comment,
-                    address_key(entry.comment.email),
-                    context.actor.sites,
-                ),
-                saved_replies.listing(snapshot),
-            )
-
         try:
-            found = await self._database.read(work)
+            found = await self._database.read(self._details, context, comment_id)
         except UnknownComment as error:
             gone = _("This comment does not exist or was removed.")
             raise HttpError(404, "not_found", gone) from error

@@ -67,6 +67,7 @@ BODIES: dict[str, list[dict[str, object]]] = {
 OTHERS = {
     "PATCH /comments/{id}",
     "POST /comments/{id}/answers",
+    "PUT /comments/{id}/language",
     "PUT /comments/{id}/pin",
     "DELETE /comments/{id}/pin",
     "POST /decisions",
