@@ -403,7 +403,8 @@ OURS = {
     *("site", "moderator", "session", "two_factor", "recovery_code", "invitation", "api_token"),
     *("passkey", "identity", "ban", "change", "training_token", "training_total", "removed_spam"),
     *("search_state", "daily_stats", "target", "mailbox", "import_run", "imported_comment"),
-    *("imported_thread", "imported_record", "followed_post", "unlisted_page"),
+    *("imported_thread", "imported_record", "followed_post", "unlisted_page", "internal_note"),
+    "saved_reply",
 }
 
 
