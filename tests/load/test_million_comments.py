@@ -25,10 +25,10 @@ BOUND = 0.5  # seconds; the pages have 0.1 in all
 ROUNDS = 3
 
 # What may be scanned: tables that stay small, words in the index of FTS5, threads for a text in
-# their address, and the result of a bounded subquery.
+# their address, the ids of a bounded list, and the result of a bounded subquery.
 MAY_SCAN = re.compile(
     r"SCAN (site|ban|search_state|sqlite_sequence|thread|daily_stats"
-    r"|report|search VIRTUAL TABLE INDEX .*|some|\(.*\))"
+    r"|report|(search|json_each) VIRTUAL TABLE INDEX .*|some|\(.*\))"
     r"( USING .*)?|SCAN CONSTANT ROW"
 )
 ALIAS = re.compile(r'(?:FROM|JOIN) "?(\w+)"? AS "?(\w+)"?')
