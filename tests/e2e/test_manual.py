@@ -223,7 +223,9 @@ def fill(folder: Path) -> None:
     database(home / "schnack.db", SCHNACK)
     data = home / "data"
     data.mkdir(mode=0o700)
-    (data / "commentsvc.toml").write_text('[[site]]\norigins = ["https://blog.example"]\n')
+    (data / "commentsvc.toml").write_text(
+        '[[site]]\norigins = ["https://blog.example"]\ncontact = "Ann, ann@blog.example"\n'
+    )
 
 
 def add_comments(data: Path) -> None:
