@@ -14,6 +14,13 @@ export async function showLanguages(thread) {
   const { messages, host } = thread;
   const tools = await loadMessages(host, "-tools");
   const names = new Intl.DisplayNames(messages.tag, { type: "language", fallback: "code" });
+  const nameOf = (lang) => {
+    try {
+      return names.of(lang);
+    } catch {
+      return lang; // no tag of a language: the browser takes fewer than blogs write
+    }
+  };
   const choice = h("select.link", { ariaLabel: tools.allLanguages, onchange: () => filter() });
   const items = () => [...thread.tree.element.querySelectorAll(".commentsvc-comment")];
   const availability = new Map(); // of translations from each language
@@ -38,7 +45,7 @@ export async function showLanguages(thread) {
       if (primary(lang) != primary(messages.tag)) offerTranslation(body, lang);
     }
     const chosen = found.has(choice.value) ? choice.value : "";
-    choice.replaceChildren(new Option(tools.allLanguages, ""), ...[...found].map((lang) => new Option(names.of(lang), lang)));
+    choice.replaceChildren(new Option(tools.allLanguages, ""), ...[...found].map((lang) => new Option(nameOf(lang), lang)));
     choice.value = chosen;
     if (found.size > 1) host.querySelector(".commentsvc-heading").after(choice);
     else choice.remove();

@@ -121,3 +121,13 @@ def test_without_a_translator_or_languages_nothing_is_offered(
     announce()
     expect(page.locator("#commentsvc-1 [lang=en]")).to_have_count(1)
     expect(page.get_by_label("All languages")).to_have_count(0)
+
+
+def test_a_language_that_the_browser_cannot_name_is_shown_by_its_tag(
+    page: Page, open_thread: OpenThread, answers: Answers, announce: Announce
+) -> None:
+    answers.comments = [comment(1, "Hello.", lang="en"), comment(2, "Hallo.", lang="de-x")]
+    open_thread()
+    announce()
+    choice = page.get_by_label("All languages")
+    expect(choice.locator("option")).to_have_text(["All languages", "English", "de-x"])
