@@ -14,8 +14,8 @@ server writes rows in the same way, and the server sends them after its next sta
 If a moderator who wants a mail for each comment got `HOURLY` of them within an hour, later comments
 are collected in a digest for an hour, so that a flood of comments does not become one of mails. In
 a flood of reports, later ones are not mailed: the queue has them. Nor are notices of decisions.
-Private notes are mailed to
-moderators only, never to webhooks; in a flood, one mail an hour says how many came.
+Private notes are mailed to moderators only, never to webhooks; in a flood, one mail an hour says
+how many came.
 
 The pauses between the attempts for a row grow. If a server cannot be reached at all, all rows that
 are due there are retried later together.

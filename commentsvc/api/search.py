@@ -63,9 +63,10 @@ class SearchQuery(PageOrSiteQuery, frozen=True):
 
 
 class SearchResults(NamedTuple):
-    """What a search found, on which page (its url is "" for a whole site), and where to go on."""
+    """What a search for `words` found on a page (its url is "" for a site), and where to go on."""
 
     page: PageRef
+    words: list[str]
     found: list[Found]
     next: int | None
 
@@ -95,7 +96,7 @@ class CommentSearch:
             LatestComment(
                 comment.id,
                 comment.author,
-                passage(comment.html, search.words_of(query.q), PASSAGE),
+                passage(comment.html, results.words, PASSAGE),
                 self._sites.address(entry.site, entry.url) + fragment(comment.id),
                 entry.title or entry.url,
                 rfc3339(comment.published_at or comment.created_at),
@@ -110,10 +111,10 @@ class CommentSearch:
         page = self._sites.page_or_site(query.url, query.site)
         words = search.words_of(query.q)
         if not words:
-            return SearchResults(page, [], None)
+            return SearchResults(page, words, [], None)
         network = network_of(self._proxies.client(request))
         if wait := self._limiter.take(network, self._clock.monotonic_ms()):
             raise too_fast(wait)
         before = None if query.before is UNSET else query.before
         found = await self._database.read_for_public(search.find_shown, words, page, LISTED, before)
-        return SearchResults(page, *found)
+        return SearchResults(page, words, *found)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from commentsvc.api.serialize import AskedOptions, FormOptions
-from commentsvc.comments.page_urls import PageRef
+from commentsvc.comments.page_urls import PageRef, SiteOptions
 from commentsvc.comments.submission import (
     NO_EMAIL,
     AskedFields,
@@ -75,6 +75,7 @@ class HttpSubmissions:
         }
         self._by_mail = {site.name for site in settings.sites if site.comments_by_mail}
         self._sites = service.sites
+        self._asks = {name: _asked(options) for name, options in service.sites.options.items()}
         self._database = service.database
         self._clock = service.clock
         self._cors = cors
@@ -88,16 +89,13 @@ class HttpSubmissions:
         """Return what a form of `site` needs: form token, proof of work and limits."""
         issued = self._submissions.issue_token(site, network_of(self._proxies.client(request)))
         options, mails = self._sites.options[site], self._replies
-        asks = AskedOptions(
-            *options.asks[:4], guidelines=options.guidelines, members_only=options.members_only
-        )
         return FormOptions(
             length=self._bounds.message_length,
             notify=mails and (options.asks.email != HIDDEN or options.members_only),
             sign_in=site in self._with_readers,
             images=self._picture_bytes if options.images else 0,
             by_mail=site in self._by_mail,
-            asks=UNSET if asks == AskedOptions() else asks,
+            asks=self._asks[site],
             notes=options.notes,
             **issued,
         )
@@ -236,3 +234,11 @@ class HttpSubmissions:
         """Raise HttpError 429 if the network exceeds `limiter`."""
         if wait := limiter.take(network, self._clock.monotonic_ms()):
             raise too_fast(wait)
+
+
+def _asked(options: SiteOptions) -> AskedOptions | UnsetType:
+    """Return what the forms of a site ask for; UNSET if that is the usual."""
+    asks = AskedOptions(
+        *options.asks[:4], guidelines=options.guidelines, members_only=options.members_only
+    )
+    return UNSET if asks == AskedOptions() else asks

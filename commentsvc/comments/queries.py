@@ -25,8 +25,8 @@ def _title(thread_id: Param) -> Select:
     return ThreadTable.select(ThreadTable.title).where(ThreadTable.id == thread_id)
 
 
-# The columns of a Comment, in the order of its fields.
 ABOVE: Final = 10  # deleted ancestors that are listed for each comment
+# The columns of a Comment, in the order of its fields.
 COLUMNS: Final = (
     CommentTable.id,
     CommentTable.thread,

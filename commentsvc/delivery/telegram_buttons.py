@@ -3,8 +3,8 @@
 The bot's updates are fetched by long polling (https://core.telegram.org/bots/api#getupdates), so
 Telegram needs no way to this service. Whoever is in the chat of the settings may press its buttons,
 as with the links that they replace; other chats are refused, and so are groups and channels with a
-name, which anybody can join. A program can send any data in the
-name of a button, so these must name a comment and a message about it, at most LINK_DAYS old.
+name, which anybody can join. A program can send any data in the name of a button, so these must
+name a comment and a message about it, at most LINK_DAYS old.
 
 The same press twice changes nothing more; the message then shows what the comment is now.
 """

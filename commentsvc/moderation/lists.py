@@ -250,13 +250,18 @@ def filtered_ids(
 ) -> list[int]:
     """Return the ids of those of the first `limit` comments of a list that are `wanted`."""
     ids = _examined(snapshot, status, sites, limit, None, wanted)
+    among = wanted_ids(snapshot, ids, wanted)
+    return [comment_id for comment_id in ids if comment_id in among]
+
+
+def wanted_ids(snapshot: Snapshot, ids: Iterable[int], wanted: ReviewFilter) -> set[int]:
+    """Return those of the comments `ids` that are `wanted`."""
     found = (
         CommentTable.select(CommentTable.id)
         .join(ThreadTable, on=ThreadTable.id == CommentTable.thread)
         .where(Among(CommentTable.id, ids_text(ids)), *wanted.condition())
     )
-    among = {comment_id for (comment_id,) in snapshot.query(found)}
-    return [comment_id for comment_id in ids if comment_id in among]
+    return {comment_id for (comment_id,) in snapshot.query(found)}
 
 
 def _examined(

@@ -42,8 +42,8 @@ class ReviewPiece(msgspec.Struct, frozen=True):
 
     `unindexed` is how many comments are not in the search index yet. `last_decision` is the
     account's own; `last_change` is the id of the last change of any comment, and
-    `newest` that of the newest one that waits. The first page of the
-    queue begins with published comments that were `reported`; `reports` are by the id of a comment.
+    `newest` that of the newest one that waits. The first page of the queue begins with published
+    comments that were `reported`; `reports` are by the id of a comment.
     """
 
     reported: list[Entry]
@@ -76,7 +76,10 @@ def piece(snapshot: Snapshot, who: Actor, chosen: ReviewQuery, limit: int) -> Re
     is_queue = status == PENDING and not query and not chosen.after
     reported = reports.reported(snapshot, sites, limit) if is_queue else []
     if chosen.wanted.leaves_out:
-        reported = [entry for entry in reported if _is_wanted(entry, chosen.wanted)]
+        # They are published whatever their score, so none is wanted for it.
+        ids = [] if chosen.wanted.score else [entry.comment.id for entry in reported]
+        among = lists.wanted_ids(snapshot, ids, chosen.wanted)
+        reported = [entry for entry in reported if entry.comment.id in among]
     shown = [*reported, *items]
     ids = [entry.comment.id for entry in shown]
     return ReviewPiece(
@@ -91,17 +94,6 @@ def piece(snapshot: Snapshot, who: Actor, chosen: ReviewQuery, limit: int) -> Re
         snapshot.last_id("change"),
         next(iter(lists.newest_ids(snapshot, PENDING, who.sites, 1)), 0),
     )
-
-
-def _is_wanted(entry: Entry, wanted: ReviewFilter) -> bool:
-    """Return whether a comment with reports, which is published whatever its score, is wanted."""
-    page, author = wanted.page.lower(), wanted.author.lower()
-    comment = entry.comment
-    on_page = any(page in text.lower() for text in (entry.url, entry.title))
-    by_author = any(author in text.lower() for text in (comment.author, comment.email))
-    tag, language = comment.lang, wanted.language
-    in_language = not language or tag == language or tag.startswith(f"{language}-")
-    return on_page and by_author and in_language and not wanted.score
 
 
 def whole(snapshot: Snapshot, who: Actor, chosen: ReviewQuery) -> list[int]:

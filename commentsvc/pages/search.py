@@ -62,7 +62,6 @@ class SearchPage:
         """Search the comments of a page, or of the whole site, by a form without JavaScript."""
         results = await self._searches.find(request, query)
         language = find_language(query.lang)
-        words = search.words_of(query.q)
         site, url = results.page
         html = self._templates.render(
             "search.html",
@@ -71,8 +70,8 @@ class SearchPage:
             back=self._sites.address(site, url) if url else "",
             given=query,
             typed=query.q[: search.SHOWN_LENGTH],
-            found=[_result(each, words, query.site, language) for each in results.found],
-            asked=bool(words),
+            found=[_result(each, results.words, query.site, language) for each in results.found],
+            asked=bool(results.words),
             more=_more(query, results),
         )
         return Response(200, (HTML, NOT_STORED, NO_SNIFFING, POLICY), html.encode())
