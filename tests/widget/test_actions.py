@@ -476,6 +476,7 @@ def test_the_menu_has_words_moves_nothing_and_closes(
     more = page.get_by_role("button", name="More: Ada Byron")
     others = page.locator(".commentsvc-body, [name=reply], [name=menu]")
     boxes = "all => all.map((it) => JSON.stringify(it.getBoundingClientRect()))"
+    expect(others).to_have_count(6)
     before = others.evaluate_all(boxes)
     more.click()
     menu = page.locator("#commentsvc-1 .commentsvc-menu")
