@@ -44,6 +44,7 @@ ELSEWHERE: Final = {
     "history": "moderate.history",
     "import": "imports.import_",
     "init": "setup.init",
+    "language": "moderate.language",
     "legal": "legal.legal",
     "list": "moderate.list_",
     "mail": "mail.mail",
@@ -63,7 +64,7 @@ ELSEWHERE: Final = {
 THEMES: Final = {
     "Set up and run": "init serve check doctor healthcheck mail legal",
     "Moderate comments": (
-        "list search approve spam delete undo answer edit pin unpin history ban forget"
+        "list search approve spam delete undo answer edit language pin unpin history ban forget"
     ),
     "Manage pages, sites and accounts": "thread site moderator",
     "Keep and move comments": "backup restore copy export import",

@@ -117,6 +117,29 @@ def edit(data: Path, settings_file: Path | None, id_: int) -> None:
 
 @click.command()
 @data_option
+@_id
+@click.argument("tag", metavar="TAG")
+def language(data: Path, id_: int, tag: str) -> None:
+    """Correct the language of a comment.
+
+    TAG is that of the language, such as de or pt-BR. `undo` restores the old one.
+    """
+    from commentsvc.cli import client
+    from commentsvc.runtime.control_commands import CorrectLanguage
+    from commentsvc.util.i18n import canonical_tag
+
+    lang = canonical_tag(tag)
+    if not lang:
+        raise click.UsageError("TAG must be the tag of a language, such as de or pt-BR.")
+    changed = client.write(data, CorrectLanguage(id=id_, lang=lang)).changed
+    outcome = (
+        f"has the language {lang}" if changed else "is unchanged: it already has this language"
+    )
+    click.echo(f"comment {id_} {outcome}")
+
+
+@click.command()
+@data_option
 @config_option
 @_id
 @click.option(

@@ -33,6 +33,7 @@ from commentsvc.moderation.moved_pages import BlogAnswer
 from commentsvc.moderation.translations import Version
 from commentsvc.settings.schema import Settings
 from commentsvc.spam import bans
+from commentsvc.util.i18n import TAG
 
 # The name of the actor in a comment's history for decisions from a terminal.
 COMMAND_LINE: Final = "command line"
@@ -109,6 +110,16 @@ class EditText(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         return _command_result(changes.edit(tx, self.id, self.message, COMMAND_LINE, now))
+
+
+class CorrectLanguage(ControlCommand, frozen=True):
+    """Set the language of the comment `id` to the tag `lang`."""
+
+    id: Id
+    lang: Annotated[str, msgspec.Meta(pattern=f"^{TAG}$")]
+
+    def apply(self, tx: Transaction, now: int) -> CommandResult:
+        return _command_result(changes.correct_language(tx, self.id, self.lang, COMMAND_LINE, now))
 
 
 class Close(ControlCommand, frozen=True):
@@ -540,6 +551,7 @@ Order = (
     ChangeStatus
     | UndoChange
     | EditText
+    | CorrectLanguage
     | Close
     | SetTitle
     | Reset

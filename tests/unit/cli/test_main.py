@@ -235,6 +235,7 @@ TABLE = (
     ("moderator token list mo", "", "reader"),
     ("moderator list", "", "Momo"),
     ("answer 1 --as mo", "An answer.", "answered by comment 5"),
+    ("language 1 pt-br", "", "comment 1 has the language pt-BR"),
     ("pin 1", "", "1"),
     ("unpin 1", "", "1"),
     ("search text:new", "", "5 are not searchable yet"),
@@ -371,8 +372,8 @@ OF_THE_MACHINE = {
         " moderator list, moderator token list, moderator credential list"
     ),
     "Who can open the database can change all of this in it.": (
-        "approve, spam, delete, undo, edit, pin, unpin, forget, import, restore, copy, ban add,"
-        " ban remove, thread close, thread open, thread age, thread title, thread reset,"
+        "approve, spam, delete, undo, edit, language, pin, unpin, forget, import, restore, copy,"
+        " ban add, ban remove, thread close, thread open, thread age, thread title, thread reset,"
         " thread alias, thread unalias, thread move, thread moved, thread translations,"
         " thread merge, thread import, site rename"
     ),

@@ -16,6 +16,7 @@ from commentsvc.runtime.control_commands import (
     AnswerComment,
     ChangeStatus,
     CommandResult,
+    CorrectLanguage,
     EditText,
     ErasePerson,
     Order,
@@ -206,6 +207,25 @@ def test_an_edit_reads_the_text_and_minds_its_bounds(
         result = edit(text)
         assert result.exit_code == 2
         assert reason in result.stderr
+
+
+def test_a_corrected_language_has_a_tag(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Order] = []
+
+    def write(_data: Path, order: Order) -> CommandResult:
+        asked.append(order)
+        return CommandResult((7,)) if len(asked) == 1 else CommandResult(unchanged={7: "approved"})
+
+    monkeypatch.setattr(client, "write", write)
+    assert run("language", 7, "PT-br").output == "comment 7 has the language pt-BR\n"
+    again = "comment 7 is unchanged: it already has this language\n"
+    assert run("language", 7, "pt-BR").output == again
+    assert asked == [CorrectLanguage(id=7, lang="pt-BR")] * 2
+    for tag in ("german!", "", "d", "de_AT"):
+        refused = run("language", 7, tag)
+        assert refused.exit_code == 2
+        assert "such as de or pt-BR" in refused.stderr
+    assert len(asked) == 2
 
 
 def forget(data: Path, *words: str, answer: str = "") -> Result:

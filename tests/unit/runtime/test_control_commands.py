@@ -10,7 +10,7 @@ from commentsvc import errors
 from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.database import Database
-from commentsvc.errors import UnknownThread
+from commentsvc.errors import UnknownComment, UnknownThread
 from commentsvc.feedback import reactions, views
 from commentsvc.feedback.reactions import Reaction
 from commentsvc.runtime.control_commands import (
@@ -19,6 +19,7 @@ from commentsvc.runtime.control_commands import (
     ChangeStatus,
     Close,
     CommandResult,
+    CorrectLanguage,
     EditText,
     ErasePerson,
     Merge,
@@ -35,6 +36,7 @@ ORDERS: dict[str, Order] = {
     '{"do":"changestatus","to":"spam","ids":[1],"all":false}': ChangeStatus(to="spam", ids=(1,)),
     '{"do":"undochange","ids":[]}': UndoChange(),
     '{"do":"edittext","id":1,"message":"x"}': EditText(id=1, message="x"),
+    '{"do":"correctlanguage","id":1,"lang":"de"}': CorrectLanguage(id=1, lang="de"),
     '{"do":"close","site":"blog","url":"/a/","state":"open"}': Close("blog", "/a/", "open"),
     '{"do":"reset","site":"blog","url":"/a/","what":"views"}': Reset("blog", "/a/", "views"),
     '{"do":"move","site":"blog","url":"/a/","to":"/b/"}': Move("blog", "/a/", "/b/"),
@@ -119,6 +121,23 @@ def test_a_comment_is_edited_and_the_edit_undone(database: Database) -> None:
     assert do(database, UndoChange()) == CommandResult((comment,))
     [entry] = database.read_now(queries.listing, None, 9)
     assert entry.comment.source == "Hello *you*"
+
+
+def test_a_language_is_corrected_and_that_undone(database: Database) -> None:
+    def lang() -> str:
+        [entry] = database.read_now(queries.listing, None, 9)
+        return entry.comment.lang
+
+    comment = add(database).comment.id
+    was = lang()
+    assert do(database, CorrectLanguage(id=comment, lang="ja")) == CommandResult((comment,))
+    assert lang() == "ja"
+    again = do(database, CorrectLanguage(id=comment, lang="ja"))
+    assert again == CommandResult(unchanged={comment: "approved"})
+    assert do(database, UndoChange()) == CommandResult((comment,))
+    assert lang() == was
+    with pytest.raises(UnknownComment):
+        do(database, CorrectLanguage(id=comment + 1, lang="ja"))
 
 
 def test_a_ban_is_made_and_lifted(database: Database) -> None:
