@@ -286,6 +286,23 @@ def test_reactions_and_lists_have_partials(site: Site) -> None:
     assert '<latest-comments limit="3" site="notes"></latest-comments>' in page
 
 
+def test_pages_with_comments_have_a_button_for_corrections(site: Site) -> None:
+    site.post("one")
+    site.post("two", "comments: false")
+    site.write(
+        "layouts/posts/single.html",
+        '<article>{{ .Content }}{{ partial "comment-corrections.html" . }}</article>',
+    )
+    files = site.build()
+    page = files["posts/one/index.html"]
+    element = '<comment-corrections url="/notes/posts/one/"></comment-corrections></article>'
+    script = f'<script type="module" src="{HOST}/static/corrections.js"></script>'
+    assert f"{script}\n{element}" in page
+    assert "corrections" not in files["posts/two/index.html"]
+    whole = site.build(more="absolute = true\n")["posts/one/index.html"]
+    assert '<comment-corrections url="https://blog.example/notes/posts/one/">' in whole
+
+
 def test_old_addresses_and_closed_pages_are_told(site: Site) -> None:
     site.post("one", "aliases: [/2017/one/, ../first, gone.html]")
     site.post("old", "commentsClosed: true")
