@@ -1,12 +1,14 @@
 """Bare links: comrak links the URLs that people type, not only those of GitHub's rules.
 
 ``Https://`` and ``Www.``, as the keyboards of phones write them, are links. A link ends at Chinese
-or Japanese punctuation, which follows it without a space. comrak knows neither, so the Markdown
-that it gets has marks, and its HTML gets the text back. Marks are noncharacters, which the Unicode
-Standard (chapter 23.7) reserves for such purposes; a text that may contain them is not marked.
+or Japanese punctuation, which follows it without a space, and has no punctuation of any script at
+its end, such as the quotation marks of phones. comrak knows none of this, so the Markdown that it
+gets has marks, and its HTML gets the text back. Marks are noncharacters, which the Unicode Standard
+(chapter 23.7) reserves for such purposes; a text that may contain them is not marked.
 """
 
 import re
+import unicodedata
 from html import unescape
 from typing import Final
 
@@ -47,8 +49,20 @@ def _marked(url: re.Match[str]) -> str:
         return url[0]
     capitals = sum(1 << at for at, letter in enumerate(start) if letter.isupper())
     mark = chr(_CASES[capitals - 1]) if capitals else ""
-    end = f"<{_END}{punctuation}" if punctuation else ""
-    return f"{start.lower()}{mark}{rest}{end}"
+    end = _end(rest)
+    behind = rest[end:] + punctuation
+    return f"{start.lower()}{mark}{rest[:end]}" + (f"<{_END}{behind}" if behind else "")
+
+
+def _end(rest: str) -> int:
+    """Return where the punctuation at the end begins; what is ASCII alone is left to comrak."""
+    end = len(rest)
+    for at in range(len(rest) - 1, -1, -1):
+        if not unicodedata.category(rest[at]).startswith("P"):
+            break
+        if not rest[at].isascii():
+            end = at
+    return end
 
 
 def _as_typed(url: re.Match[str]) -> str:

@@ -78,8 +78,10 @@ NOBODY: Final = MappingProxyType[str, int]({})
 # comrak's HTML has "<" and quotation marks in its own tags only.
 _HEADING: Final = re.compile(r"<(/?)h([1-6])>").sub
 _IMAGE: Final = re.compile(r'<img src="([^"]*)" alt="([^"]*)"( title="[^"]*")? />').sub
-_LINK_TO_IMAGE: Final = re.compile(
-    r'<a href="image:[^"]*"(?: title="[^"]*")?>(.*?)</a>', re.DOTALL
+# A link that the sanitizer, or comrak itself, leaves without an address.
+_DEAD_LINK: Final = re.compile(
+    r'<a href="(?:(?!https?:|mailto:)[a-z][a-z0-9+.-]*:[^"]*)?"(?: title="[^"]*")?>(.*?)</a>',
+    re.DOTALL | re.IGNORECASE,
 ).sub
 _OWN_IMAGE: Final = re.compile(rf"image:({image_names.NAME})").fullmatch
 _BOX: Final = re.compile(
@@ -253,8 +255,8 @@ def parse(
         html = _HEADING(lambda match: f"<{match[1]}h{min(int(match[2]) + 3, 6)}>", html)
     if "<im" in html:
         html = _IMAGE(lambda match: _shown_image(match, service), html)
-    if 'href="image:' in html:
-        html = _LINK_TO_IMAGE(r"\1", html)
+    if "<a" in html:
+        html = _DEAD_LINK(r"\1", html)
     if "<in" in html:
         html = _BOX(lambda match: "☑" if match[1] else "☐", html)
     if "&lt;" in html:

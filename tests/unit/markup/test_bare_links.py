@@ -43,7 +43,10 @@ def github(source: str) -> str:
     html = re.sub(
         r'<img src="([^"]*)" alt="([^"]*)"( title="[^"]*")? />', r'<a href="\1"\3>\2</a>', html
     )
-    return _sanitized(html)
+    # A link that leads nowhere is text.
+    return re.sub(
+        r'<a(?: href="")?( title="[^"]*")?( rel="[^"]*")>(.*?)</a>', r"\3", _sanitized(html)
+    )
 
 
 def normal(html: str) -> str:
@@ -126,6 +129,51 @@ def test_chinese_and_japanese_punctuation_ends_a_bare_link(mark: str) -> None:
     text = f"「https://a.example/b{mark}**次**はhttps://a.example/b{mark}"
     for html in (render(text), html_to_markdown.read(f"{text}<br>", "markdown").html):
         assert f"「{link}{mark}<strong>次</strong>は{link}{mark}" in html
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "“%s”",
+        "„%s“",
+        "«%s»",
+        "‹%s›",
+        "‘%s’,",
+        "(“%s”)",
+        "%s…",
+        "%s؟",
+        "%s، ثم",
+        "%s।",
+        "%s։",
+        "%s”.",
+    ],
+)
+@pytest.mark.parametrize("url", ["https://a.example", "https://a.example/b", "Https://a.example/é"])
+def test_punctuation_of_any_script_is_not_at_the_end_of_a_bare_link(url: str, around: str) -> None:
+    html = render(around % url)
+    [(address, shown)] = re.findall('<a [^>]*href="([^"]*)"[^>]*>([^<]*)</a>', html)
+    assert (address, shown) == (url.replace("H", "h").replace("é", "%C3%A9"), url)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.example/L’Aquila", "https://a.example/b–c", "https://a.example/a_(b)"]
+)
+def test_punctuation_within_a_bare_link_belongs_to_it(url: str) -> None:
+    assert f">{url}</a>" in render(url)
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["[a *b*](%s)", '[a *b*](%s "t")', "[a *b*][r]\n\n[r]: %s", "![a *b*](%s)"],
+)
+@pytest.mark.parametrize("address", ["javascript:a", "tel:+49", "FTP://a.example/", "image:b", ""])
+def test_a_link_that_would_lead_nowhere_is_text(link: str, address: str) -> None:
+    assert "<a" not in render(link % (address or "<>"))
+
+
+@pytest.mark.parametrize("source", ["ftp://a.example/b", "<irc://a.example/b>", "xmpp:a@b.example"])
+def test_an_address_that_no_browser_opens_is_text(source: str) -> None:
+    assert render(source) == f"<p>{source.strip('<>')}</p>\n"
 
 
 # Of the readme of markdown-cjk-friendly, in other words.
