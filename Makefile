@@ -17,7 +17,7 @@ test: ## the fast tests: C, unit, wire, bridge
 	./test core unit wire bridge
 
 e2e: ## the tests of the whole program from outside, and in a browser
-	./test e2e widget
+	./test e2e e2e_commands widget widget_sites
 
 lowest: ## unit and e2e tests with the lowest versions of all dependencies, on the oldest Python here
 	./test lowest
