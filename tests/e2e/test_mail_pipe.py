@@ -10,7 +10,11 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
+from email import message_from_string
+from email.policy import default
+from html import unescape
 from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlencode
 
 import pytest
 
@@ -141,7 +145,10 @@ class Postfix:
             f"From: me@blog.example\nTo: {address}\nSubject: Re: hi\nMessage-ID: <{number}@x>\n"
             f"In-Reply-To: <y@z>\nMIME-Version: 1.0\nContent-Type: {kind}\n\n{words}\n"
         )
-        self.run("sendmail", "-f", "me@blog.example", address, given=mail)
+        self.send("me@blog.example", address, mail)
+
+    def send(self, sender: str, address: str, mail: str) -> None:
+        self.run("sendmail", "-f", sender, address, given=mail)
 
 
 LINES = f"{'A' * 76}\n" * 40_000  # 3 MB
@@ -235,4 +242,58 @@ def test_the_alias_of_the_manual_delivers_as_nobody_and_waits_for_the_service(
         postfix.run("postqueue", "-f")
         postfix.wait_for("status=sent", "the mail to be delivered")
         wait_for(lambda: service.count("/p/") == 1, "the comment to be approved", 30)
+    assert "status=bounced" not in postfix.log()
+
+
+def test_a_mail_to_the_address_of_a_page_becomes_a_comment_when_it_is_confirmed(
+    postfix: Postfix,
+) -> None:
+    """Both ways lead through Postfix: the mail to the service, and the one to its sender."""
+    secret, mailbox = postfix.folder / "secret", postfix.folder / "mailbox" / "ann"
+    secret.write_text(f"Authorization: Bearer {SECRET}\n")
+    mailbox.parent.mkdir()
+    for path in (secret, mailbox.parent):
+        shutil.chown(path, "nobody")
+    port, smtp = free_port(), free_port()
+    alias = example("comments: ").replace("/etc/postfix/commentsvc-secret", str(secret))
+    postfix.start(
+        f"127.0.0.1:{smtp} inet n - n - - smtpd\nanvil unix - - n - 1 anvil\n",
+        "mydestination = blog.example, mail.example\n",
+        f"{alias.replace('127.0.0.1:8080', f'127.0.0.1:{port}')}ann: {mailbox}\n",
+    )
+    environ = ENVIRON | {
+        "COMMENTSVC_MAIL_PORT": str(smtp),
+        "COMMENTSVC_MODERATION_POLICY": "none",
+        "COMMENTSVC_SITE_COMMENTS_BY_MAIL": "true",
+    }
+    with serving(postfix.folder / "service", environ, f"127.0.0.1:{port}") as service:
+        page = service.request("GET", "/mail/write?" + urlencode({"url": "/p/"}))
+        [mailto] = re.findall(r'href="mailto:([^"]+)', page.body.decode())
+        to, _, query = unescape(mailto).partition("?")
+        to, [subject] = unquote(to), parse_qs(query)["subject"]
+        assert re.fullmatch(r"comments\+[^@]+@blog\.example", to)
+        fields = (
+            f"From: Ann Ash <ann@mail.example>\nTo: {to}\nSubject: {subject}\nMessage-ID: <1@x>"
+        )
+        postfix.send("ann@mail.example", to, f"{fields}\n\nHello *you*!\n")
+        wait_for(mailbox.exists, "the mail that asks Ann", 30)
+        assert service.count("/p/") == 0
+        asking = message_from_string(mailbox.read_text(), policy=default)
+        assert asking["To"] == "ann@mail.example"
+        body = asking.get_body(("plain",))
+        assert body
+        text = body.get_content()
+        [link] = re.findall(r"https://comments\.example/mail/submit\?t=\S+", text)
+        path = link.removeprefix("https://comments.example")
+        assert "Hello *you*!" in service.request("GET", path).body.decode()
+        assert service.count("/p/") == 0, "who only opens the link has sent nothing"
+        form = urlencode({"name": "Ann Ash", "message": "Hello *you*!"}).encode()
+        kind = "application/x-www-form-urlencoded"
+        assert service.request("POST", path, form, Content_Type=kind).status == 200
+        shown = service.request("GET", "/api/comments?url=/p/")
+        [comment] = shown.json()["data"]
+        assert (comment["author"], comment["content"]) == ("Ann Ash", "Hello *you*!")
+        assert b"mail.example" not in shown.body
+        again = service.request("POST", path, form, Content_Type=kind)
+        assert (again.status, service.count("/p/")) == (410, 1)
     assert "status=bounced" not in postfix.log()

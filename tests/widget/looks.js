@@ -1,6 +1,7 @@
 // Looks at every control of the widget, and returns what a reader cannot see or use
 
 const CONTROLS = "button, select, summary, textarea, input, a.commentsvc-link";
+const ROOTS = "comment-thread, comment-corrections, comment-search, page-reactions, latest-comments, popular-pages, comment-count, page-views";
 const STATES = { rest: [], hover: ["hover"], focus: ["focus", "focus-visible"], press: ["hover", "active"] };
 
 /** Let attributes stand for what a pointer and the focus do, so that all controls can be in one state. */
@@ -45,7 +46,7 @@ function lookAt() {
 
 function measure(state) {
   const faults = [];
-  const roots = [...document.querySelectorAll("comment-thread, page-reactions, latest-comments, popular-pages, comment-count, page-views")];
+  const roots = [...document.querySelectorAll(ROOTS)];
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const known = new Map();
 
@@ -166,7 +167,8 @@ function measure(state) {
       const edge = visibleEdge(box);
       if (edge < 3) say(element, `edge ${edge.toFixed(2)}`);
     }
-    const thread = element.closest("comment-thread, page-reactions").getBoundingClientRect();
+    const isAtWords = element.matches(".commentsvc-at-words"); // it is where words of the article are
+    const thread = element.closest(isAtWords ? "article" : `dialog, ${ROOTS}`).getBoundingClientRect();
     if (left < thread.left - 1 || right > thread.right + 1) say(element, `is outside: ${left} ${right} of ${thread.left} ${thread.right}`);
     if (!element.matches("select, input, textarea") && element.scrollWidth > element.clientWidth + 2 && style.display != "inline" && element.clientWidth) say(element, `text is wider: ${element.scrollWidth} > ${element.clientWidth}`);
     if (state == "focus" && !element.disabled) {

@@ -29,7 +29,7 @@ from tests.widget.firefox import firefox
 from tests.widget.stylesheets import MADE, stylesheets
 
 SCRIPT: Final = (Path(__file__).parent / "looks.js").read_text()
-SCRIPTS: Final = ("comments", "count", "reactions", "latest", "popular")
+SCRIPTS: Final = ("comments", "count", "reactions", "latest", "popular", "corrections", "search")
 OWN: Final = {"url": POST, "status": "pending", "token": "t"}
 PICTURE: Final = FilePayload(name="a.png", mimeType="image/png", buffer=b"not a picture")
 # A thread with everything, one without comments, one that waits for a click, and the lists.
@@ -37,7 +37,8 @@ HTML: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>A page</title>'
     + "".join(f'<script type="module" src="{SERVICE}/static/{it}.js"></script>' for it in SCRIPTS)
     + "<style>:where(html) { color: #222 }</style>"
-    '<body><main><article class="content"><h1>A page</h1><p>Words.</p>'
+    '<body><main><article class="content"><h1>A page</h1><p id="words">Words.</p>'
+    "<comment-corrections></comment-corrections><comment-search></comment-search>"
     f'<comment-count url="{POST}"></comment-count><page-reactions url="{POST}"></page-reactions>'
     f'<p>Words.</p><comment-thread url="{POST}"></comment-thread>'
     '<p>Words.</p><comment-thread url="/empty/"></comment-thread>'
@@ -77,6 +78,7 @@ def _prepare(page: Page, answers: Answers) -> None:
     answers.voting = "both"
     answers.notify = answers.sign_in = True
     answers.images, answers.part = 2**23, 5
+    answers.notes = []
     answers.reactions = {"👍": 3, "🎉": 0}
     link = {"link": "https://a.example/", "title": "A page"}
     answers.latest = [{**comment(1, "Words."), **link, "excerpt": "Words."}]
@@ -135,6 +137,11 @@ def _open_everything(page: Page, answers: Answers) -> None:
     page.locator("#commentsvc-6 [name=reply]").click()
     page.locator("#commentsvc-6 form [name=email]").fill("rosa@example.org")
     page.locator("#commentsvc-6 form select").wait_for()
+    page.locator("section > form [name=private]").first.wait_for()
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('#words'))")
+    page.locator(".commentsvc-at-words").click()
+    page.locator("dialog [name=thank]").wait_for()
+    page.locator("dialog textarea").fill("Other words.")
 
 
 def check(page: Page, css: str, scheme: str) -> list[str]:
