@@ -111,6 +111,12 @@ def _keyed_digest(hasher: hashlib.blake2b, text: bytes) -> bytes:
     return own.digest()
 
 
+def check_keys(path: Path, given: str) -> None:
+    """Raise KeyUnusable if `load_keys` would, without making a key."""
+    if given or path.exists():
+        load_keys(path, given)
+
+
 def load_keys(
     path: Path, given: str, random: Callable[[int], bytes] = os.urandom
 ) -> tuple[bytes, ...]:

@@ -269,7 +269,10 @@ def restore(
             raise DatabaseBusy(f"{error}: stop it, then restore{BY_SYSTEMD}") from error
         stack.callback(new.unlink, missing_ok=True)
         with _damage_of(source):
-            number, newest = _ask(source, _summary)
+            try:
+                number, newest = _ask(source, _summary)
+            except BackupError as error:
+                raise BackupError(no_backup(source)) from error
             upgrade.check(source, may_be_moved=True)
             write(source, new, replace=True, on_progress=on_progress, idle=True)
         moved.unmark(new)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commentsvc.cli.common import counted, data_option, progress
+from commentsvc.cli.common import counted, data_option, must_have_folder, progress
 from commentsvc.settings import data_dir
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def backup(data: Path, file: Path, force: bool) -> None:
     from commentsvc.db.engine import describe
     from commentsvc.db.migrations import upgrade
 
+    must_have_folder(file)
     path = client.database(data)
     if isinstance(path, Path):
         upgrade.check(path)  # another program's database would be copied, too

@@ -281,6 +281,9 @@ def check(data: Path, settings_file: Path | None, published: tuple[str, ...]) ->
         served = running.server_settings(data) or settings  # it may have passwords that we do not
         problems += [*_unusable(served), *needs.missing(served)]
         problems += _outdated(served, published)
+        problems += _wrong_key(data, served)
+        for line in loader.exposed(file):
+            click.echo(f"note: {line}")
     except SettingsError as error:
         problems += error.problems
     for line in running.unlike_server(data, settings_file):
@@ -299,6 +302,17 @@ def check(data: Path, settings_file: Path | None, published: tuple[str, ...]) ->
             problems.append(str(error))
     if problems:
         raise Failure(problems)
+
+
+def _wrong_key(data: Path, settings: Settings) -> list[str]:
+    """Return a line if the server cannot start because of the secret key."""
+    from commentsvc.auth import edit_tokens
+
+    try:
+        edit_tokens.check_keys(data / data_dir.SECRET_KEY, settings.auth.secret_key)
+    except edit_tokens.KeyUnusable as error:
+        return [str(error)]
+    return []
 
 
 def _outdated(settings: Settings, published: tuple[str, ...]) -> list[str]:

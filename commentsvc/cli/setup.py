@@ -53,6 +53,11 @@ def init(
         given["origins"] = [_address("--blog", blog, BLOG)[0]]
     if url:
         given["public_url"] = "".join(_address("--url", url, SERVICE))
+    if blog and url and given["origins"] == [given["public_url"]]:
+        text = f"--url {url} is the address of the blog. The service needs a name of its own, such"
+        raise Failure(
+            [f"{text} as {SERVICE}, or a path below the blog's, such as {BLOG}/comments."]
+        )
     data_dir.prepare(data)
     _write(file, _text(given, everything))
     click.echo(f"wrote {file}")

@@ -30,9 +30,10 @@ def needs_us(server: ServerSettings) -> bool:
     """Return whether `server.listen` is more than the core opens: one address, the usual rights."""
     if unix_path(server.listen):
         return bool(server.socket_mode or server.socket_group)
-    with contextlib.suppress(OSError):  # the core says that it is unknown
+    try:
         return len(_addresses(server.listen)) > 1
-    return False
+    except OSError:
+        return True  # `open_listeners` says why
 
 
 def open_listeners(server: ServerSettings) -> tuple[int, ...]:
@@ -123,7 +124,7 @@ def _explained(listen: str) -> Iterator[None]:
     try:
         yield
     except socket.gaierror as error:
-        raise OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL), listen) from error
+        raise OSError(errno.EADDRNOTAVAIL, "this name is not known", listen) from error
     except OSError as error:
         text = error.strerror
         if isinstance(error, PermissionError) and listen.startswith("unix:") and error.filename:

@@ -4,6 +4,7 @@ from typing import Final
 
 from commentsvc.imports import formats
 from commentsvc.imports.records import ImportFailed
+from commentsvc.imports.sources import strangers
 from commentsvc.imports.sources.files import SourceFile
 
 AUTO: Final = "auto"
@@ -24,6 +25,9 @@ def choose(name: str, sources: list[SourceFile]) -> tuple[str, str]:
             for each in formats.NAMES
             if (reason := formats.load(each).recognises(source, head))
         }
+        is_alone = name == AUTO or len(sources) == 1  # formats pass over what is beside theirs
+        if not seen and is_alone and (what := strangers.describe(head)):
+            raise ImportFailed(f"{source.name} is no export of comments. {what}")
         if name != AUTO:
             _refuse(source, seen, name)
         elif len(seen) != 1:

@@ -9,6 +9,8 @@ here alone, and what systemd passes on in `runtime.systemd`.
 """
 
 import os
+import re
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -26,6 +28,7 @@ from commentsvc.settings.schema import (
 )
 from commentsvc.util.origin import LOCAL_HOSTS
 
+_NAME: Final = re.compile(r"\b[a-z]+\.[a-z_]+")  # of a setting
 # These two say where the settings are, so they are not settings themselves.
 LOCATIONS: Final = ("COMMENTSVC_DATA", "COMMENTSVC_CONFIG")
 
@@ -60,9 +63,9 @@ def load(
         if value is not None:
             reading.override(name, value)
     parts: dict[str, Any] = {  # Any: only SECTIONS knows the types of the structs
-        name: reading.build(SECTIONS[name], table) for name, table in reading.tables.items()
+        name: reading.build(SECTIONS[name], table, name) for name, table in reading.tables.items()
     }
-    sites = tuple(reading.build(Site, table) for table in reading.repeats)
+    sites = tuple(reading.build(Site, table, "site") for table in reading.repeats)
     for what, values in (
         ("name", [site.name for site in sites]),
         ("origin", [origin for site in sites for origin in site.origins]),
@@ -71,15 +74,23 @@ def load(
             reading.problems.append(
                 f'The {what} "{value}" is in more than one [[site]]. Keep it in one of them.'
             )
-    reading.problems += _contradictions(Settings(**parts, sites=sites))
-    reading.problems += _mention_contradictions(Settings(**parts, sites=sites))
-    reading.problems += _hook_contradictions(Settings(**parts, sites=sites))
-    reading.problems += _judge_contradictions(Settings(**parts, sites=sites))
-    reading.problems += _artalk_contradictions(Settings(**parts, sites=sites))
-    reading.problems += _inbox_contradictions(Settings(**parts, sites=sites))
+    settings = Settings(**parts, sites=sites)
+    for contradictions in (
+        _contradictions,
+        _mention_contradictions,
+        _hook_contradictions,
+        _judge_contradictions,
+        _artalk_contradictions,
+        _inbox_contradictions,
+    ):
+        reading.problems += [
+            line
+            for line in contradictions(settings)
+            if reading.wrong.isdisjoint(_NAME.findall(line))  # a default stands in its place
+        ]
     if reading.problems:
         raise SettingsError(reading.problems)
-    return Settings(**parts, sites=sites)
+    return settings
 
 
 def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsParser:
@@ -115,6 +126,31 @@ def given(path: Path | None, environ: Mapping[str, str] = os.environ) -> Iterato
                 meta = get_args(types[key])[1]
                 is_secret = bool((meta.extra or {}).get("secret"))
                 yield GivenSetting(section, key, value, where, is_secret)
+
+
+def exposed(path: Path | None, environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """Yield a line for each file with passwords that every user of this machine can read.
+
+    What a container or a cluster mounts below /run is seen by its own processes alone.
+    """
+    secrets = {each.where.partition(":")[0] for each in given(path, environ) if each.is_secret}
+    files = [Path(environ[name]) for name in sorted(secrets) if name.endswith("_FILE")]
+    if path is not None and str(path) in secrets:
+        files.append(path)
+    for file in dict.fromkeys(files):
+        above = file.absolute().parents
+        if not file.is_absolute() or not file.is_relative_to("/run"):
+            try:
+                is_open = file.stat().st_mode & stat.S_IROTH and all(
+                    folder.stat().st_mode & stat.S_IXOTH for folder in above
+                )
+            except OSError:
+                continue  # other lines say that it cannot be read
+            if is_open:
+                yield (
+                    f"{file} has a password, and every user of this machine can read it. Run: chmod"
+                    f" o= {file}"
+                )
 
 
 def given_sites(path: Path | None, environ: Mapping[str, str] = os.environ) -> tuple[Site, ...]:

@@ -75,6 +75,8 @@ def missing(settings: Settings) -> Iterator[str]:
     yield from _passwords(settings)
     yield from _packages(settings)
     yield from _of_server(settings)
+    if settings.mail.moderators and not settings.mail.host:
+        yield "mail.moderators is set, but mail.host is not: they get no mails. Set it too."
     if settings.backup.directory:
         path = Path(settings.backup.directory)
         if reason := _not_writable(path):

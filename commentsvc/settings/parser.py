@@ -72,6 +72,8 @@ Table = dict[str, GivenValue]
 class SettingsParser:
     """Collects the values given for `sections`, the `problems` with them, and `notes`.
 
+    `wrong` has the names ("section.key") of the settings whose values are problems.
+
     The section `repeated` may occur several times in a file, as an array of tables; variables can
     override it while there is at most one. The variables in `others` are left to the caller. The
     settings in `removed` ("section.key") are ignored, with a note each.
@@ -88,6 +90,7 @@ class SettingsParser:
     ) -> None:
         self.problems: list[str] = []
         self.notes: list[str] = []
+        self.wrong: set[str] = set()
         self.tables: dict[str, Table] = {name: {} for name in sections if name != repeated}
         self.repeats: list[Table] = [{}]
         self._prefix = prefix
@@ -129,6 +132,7 @@ class SettingsParser:
                 self.tables[block.name] |= table
         self.repeats = tables or [{}]
         for fault in faults:
+            self.wrong.add(f"{fault.section}.{fault.key}")
             if fault.line:
                 self.problems.append(f"{path}:{fault.line}: {self._explain(fault)}")
             elif not self.problems:
@@ -249,7 +253,7 @@ class SettingsParser:
         section, key = name.split(".")
         self.tables[section][key] = GivenValue(value, f"--{key}", from_text=True)
 
-    def build(self, struct: type[S], table: Table) -> S:
+    def build(self, struct: type[S], table: Table, section: str = "") -> S:
         """Return the struct for `table`; an invalid value leaves the default in its place."""
         values: dict[str, Any] = {}
         for field in msgspec.structs.fields(struct):
@@ -266,6 +270,7 @@ class SettingsParser:
                 right = msgspec.convert(value, field.type, strict=not from_text)
                 values[field.name] = extra["tidy"](right) if "tidy" in extra else right
             except (msgspec.ValidationError, ValueError):
+                self.wrong.add(f"{section}.{field.name}")
                 found = "not shown here" if _is_secret(field) else _show(value)
                 before = f"{field.name} = "
                 if from_text:
@@ -380,6 +385,8 @@ def _read_text(path: Path) -> str:
     if b"\0" in content:
         is_wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
         raise ValueError("it is UTF-16. Save it as UTF-8" if is_wide else "it is no text")
+    if b"\r" in content and b"\n" not in content:
+        raise ValueError("its lines end with CR alone. Save it with the line ends of Unix (LF)")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

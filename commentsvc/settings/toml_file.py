@@ -86,7 +86,9 @@ class _Statements:
     def add_header(self, number: int, statement: str, brackets: str, name: str) -> None:
         """Begin a section, or go on with that of the same name."""
         is_repeated = brackets == "[["
-        if _parsed(statement) is None:
+        if _parsed(statement) is None and (reason := _hidden(statement)):
+            self._refuse(number, reason)
+        elif _parsed(statement) is None:
             right = f"[[{name or 'NAME'}]]" if is_repeated else f"[{name or 'NAME'}]"
             self._refuse(number, f"a section begins with {right}, and nothing else on its line.")
         before = self._named(name)
@@ -114,8 +116,8 @@ class _Statements:
             at = f"stands already at line {into.lines[key]}: keep one of the two."
             self._refuse(number, f"{into.name}.{key} {at}")
         elif value is None:
-            reason = "" if key else _unlike(statement)
-            self.faults.append(Fault(number, into.name, key, raw, reason))
+            reason = _hidden(statement) or ("" if key else _unlike(statement))
+            self.faults.append(Fault(number, into.name, "" if reason else key, raw, reason))
         else:
             into.values[key] = value[key]
         into.lines.setdefault(key, number)
@@ -157,8 +159,19 @@ def _parsed(statement: str) -> dict[str, Any] | None:
         return None
 
 
+def _hidden(statement: str) -> str:
+    """Return which character, that editors do not show, makes a statement no TOML; "" if none."""
+    lines = statement.replace("\r\n", "\n").rstrip("\r")
+    hidden = [letter for letter in lines if not letter.isprintable() and letter not in "\t\n"]
+    if not hidden or _parsed(re.sub(f"[{re.escape(''.join(hidden))}]", " ", lines)) is None:
+        return ""
+    number = f"U+{ord(hidden[0]):04X}"
+    return f"This line has a character that cannot be seen, {number}. Type the line anew."
+
+
 def _bare(name: str) -> str:
-    return name.strip().strip("\"'")
+    shown = "".join(filter(str.isprintable, name))  # `_hidden` tells of the others
+    return shown.strip().strip("\"'")
 
 
 def _unlike(statement: str) -> str:

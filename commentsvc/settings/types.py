@@ -203,7 +203,9 @@ SIGN_IN = Meta(
 SHARED_SECRET = text(
     r"|[\x21-\x7e]{32,200}", "nothing, or 32 to 200 characters without spaces", secret=True
 )
-SECRET = text(r"[^\x00-\x1f\x7f]{0,1000}", "nothing, or at most 1000 characters", secret=True)
+SECRET = text(
+    r"[^\x00-\x1f\x7f]{0,1000}", "nothing, or at most 1000 characters in one line", secret=True
+)
 HOOK_SECRET = text(
     r"|[\x21-\x7e]{16,200}", "nothing, or 16 to 200 characters without spaces", secret=True
 )

@@ -59,7 +59,7 @@ SETTINGS = {
         ' such as "smtp.blog.example", without a port. Write for example host = "smtp.blog.example"'
     ),
     "[mail]\npassword = se'cret": (
-        ":2: mail.password is no TOML; allowed is nothing, or at most 1000 characters."
+        ":2: mail.password is no TOML; allowed is nothing, or at most 1000 characters in one line."
         ' Write password = "…"'
     ),
     "[server]\n[spam]\n[server]\nworkers = 2": (
@@ -73,6 +73,28 @@ SETTINGS = {
         " Put the line below [spam]."
     ),
     "[sever]\nworkers = 2": ":1: [sever] is no section. Did you mean [server]?",
+    "[server]\nworkers\u00a0= 2": (
+        ":2: This line has a character that cannot be seen, U+00A0. Type the line anew."
+    ),
+    "[server\u200b]\nworkers = 2": (
+        ":1: This line has a character that cannot be seen, U+200B. Type the line anew."
+    ),
+    '[server]\npublic_url = "https://c.example\x07"': (
+        ":2: This line has a character that cannot be seen, U+0007. Type the line anew."
+    ),
+    # Nothing is said of what the wrong setting is for.
+    '[server]\npublic_url = "https://c.example"\n[mail]\nhost = "a.example"\nsender = "me at b"': (
+        ':5: mail.sender is "me at b"; allowed is nothing, or an address such as'
+        ' "comments@blog.example". Write for example sender = "comments@blog.example"'
+    ),
+    '[server]\npublic_url = c\n[mail]\nhost = "a.example"\nsender = "me@b.example"': (
+        ":2: server.public_url is c, which is no TOML; allowed is nothing, or an address such as"
+        ' "https://comments.example", percent-encoded. Write public_url = "https://c"'
+    ),
+    "[spam]\nkeep_spam_days = -3": (
+        ":2: spam.keep_spam_days is -3; allowed is a whole number from 0 to 3650 (days)."
+        " Write for example keep_spam_days = 30"
+    ),
     "workers = 2": (
         ":1: workers stands before the first section. Did you mean server.workers?"
         " Put the line below [server]."
@@ -89,6 +111,9 @@ FILES: dict[bytes, str] = {
     b"<settings/>": NOT_TOML,
     "[server]".encode("utf-16"): " cannot be read: it is UTF-16. Save it as UTF-8.",
     b"# gr\xfc\xdfe\n": " cannot be read: line 1 is not UTF-8. Save the file as UTF-8.",
+    b"[server]\rworkers = 2\r": (
+        " cannot be read: its lines end with CR alone. Save it with the line ends of Unix (LF)."
+    ),
     b"SQLite format 3\0": " cannot be read: it is no text.",
     b"#" * 1_048_577: (
         " cannot be read: it is longer than 1048576 bytes, so it is something else."
@@ -162,6 +187,9 @@ ABSENT = {
         "mail.user is set, but mail.password is not: the mail server asks for it. Set it in the"
         " file, or name a file that has it in the variable COMMENTSVC_MAIL_PASSWORD_FILE."
     ),
+    '[mail]\nmoderators = ["me@b.example"]': (
+        "mail.moderators is set, but mail.host is not: they get no mails. Set it too."
+    ),
     '[backup]\ndirectory = "FOLDER/commentsvc.toml"': (
         "backup.directory is FOLDER/commentsvc.toml, which is no folder. No backup can be made."
     ),
@@ -208,6 +236,19 @@ def test_what_settings_name_is_looked_for_by_check_and_at_the_start(
         assert said("serve", file, 0) == f"note: {sentence}\n"
     else:
         assert said("serve", file) == f"commentsvc: {sentence}\n"
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 45])
+def test_a_wrong_secret_key_is_found_by_check(said: Said, tmp_path: Path, content: bytes) -> None:
+    (file := tmp_path / "commentsvc.toml").touch()
+    key = tmp_path / "secret.key"
+    key.write_bytes(content)
+    assert said("check", file) == (
+        f"commentsvc: {key} contains no valid key. If you move it away, a new one is created.\n"
+    )
+    key.unlink()
+    said("check", file, 0)
+    assert not key.exists()
 
 
 def test_several_faults_are_told_together(said: Said, tmp_path: Path) -> None:

@@ -184,8 +184,9 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
         ) from error
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(
-            f"{visitor.netloc} does not answer: {error}. Check that the name leads to this machine"
-            " (or use --address), that the proxy runs, and that no firewall closes the port"
+            f"{visitor.netloc} does not answer: {_reason(error)}. Check that the name leads to"
+            " this machine (or use --address), that the proxy runs, and that no firewall closes"
+            " the port"
         ) from error
     if seen.status in (502, 503, 504):
         raise Unreachable(
@@ -224,12 +225,19 @@ def hsts(seen: ProbeResponse) -> Finding:
     return Finding("hsts", seconds >= HSTS, days if seconds >= HSTS else f"{days}; a year is usual")
 
 
+def _reason(error: Exception) -> str:
+    """Return what is wrong, without the number of the error."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
 def redirect(visitor: ProbeClient) -> Finding:
     """Check that HTTP requests are redirected permanently to the same address with HTTPS."""
     try:
         seen = visitor.ask("GET", "/api/ping", plainly=True)
     except (OSError, http.client.HTTPException) as error:
-        return Finding("redirect", False, f"http://{visitor.host} does not answer: {error}")
+        return Finding(
+            "redirect", False, f"http://{visitor.host} does not answer: {_reason(error)}"
+        )
     there = (*seen.all("location"), "")[0]
     if seen.status not in (301, 308):
         return Finding("redirect", False, f"http: gets status {seen.status} and is not redirected")

@@ -145,7 +145,9 @@ def fault(error: Exception) -> DatabaseError | None:
     if state.startswith(_UNUSABLE):
         return DatabaseUnusable(f"the database cannot be used ({text})")
     if state == _LOCKED:
-        return DatabaseBusy(f"another program holds the database ({text})")
+        return DatabaseBusy(
+            f"another program holds the database ({text}): wait for it, or stop it, and try again"
+        )
     lost = not state and isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
     if lost or state.startswith(_BUSY):
         return DatabaseBusy(f"PostgreSQL does not answer ({text})")

@@ -32,7 +32,9 @@ def fault(error: Exception) -> DatabaseError | None:
     """Return the DatabaseError for an error of SQLite; None if it is an error of the program."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
     if code in _BUSY:
-        return DatabaseBusy(f"another program holds the database ({error})")
+        return DatabaseBusy(
+            f"another program holds the database ({error}): wait for it, or stop it, and try again"
+        )
     if code in _FULL:
         return DatabaseFull(
             f"the database cannot be written ({error}): make room on its disk, or look at its"

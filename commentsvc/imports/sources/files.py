@@ -51,7 +51,7 @@ class BoundedStream:
         try:
             data = self._stream.read(size)
         except _ERRORS as error:
-            raise ImportFailed(f"{self._name} cannot be unpacked: {error}.") from error
+            raise _packed_wrongly(self._name, error) from error
         self._left -= len(data)
         if self._left < 0:
             raise ImportFailed(
@@ -73,6 +73,8 @@ class SourceFile:
         self.relative = relative or f"{path.parent.name}/{path.name}"
         self.size = path.stat().st_size
         self.is_member = False
+        if path.exists() and not path.is_file():
+            raise ImportFailed(f"{self.name} can be read only once. Save it in a file first.")
         with path.open("rb") as file:
             self.packed = file.read(len(_GZIP)) == _GZIP
         self._open: io.BufferedReader | None = None
@@ -137,10 +139,15 @@ class ZippedFile(SourceFile):
         try:
             part = self._archive.open(self._member)
         except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-            raise ImportFailed(f"{self.name} cannot be unpacked: {error}.") from error
+            raise _packed_wrongly(self.name, error) from error
         with part:
             assert isinstance(part, zipfile.ZipExtFile), "it is opened for reading"
             yield _unpacked_again(self, part)
+
+
+def _packed_wrongly(name: str, error: Exception) -> ImportFailed:
+    reason = str(error).rstrip(".")
+    return ImportFailed(f"{name} cannot be unpacked: {reason}. Download or export it again.")
 
 
 def _unpacked_again(source: SourceFile, stream: gzip.GzipFile | zipfile.ZipExtFile) -> ByteStream:
@@ -148,7 +155,7 @@ def _unpacked_again(source: SourceFile, stream: gzip.GzipFile | zipfile.ZipExtFi
     try:
         is_packed = stream.peek(len(_GZIP)).startswith(_GZIP)
     except _ERRORS as error:
-        raise ImportFailed(f"{source.name} cannot be unpacked: {error}.") from error
+        raise _packed_wrongly(source.name, error) from error
     inner = gzip.GzipFile(fileobj=stream, mode="rb") if is_packed else stream
     return BoundedStream(source.name, inner, source.size * RATIO + SLACK)
 

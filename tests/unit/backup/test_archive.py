@@ -319,7 +319,7 @@ def test_a_missing_empty_or_foreign_file_is_refused(kept: Kept) -> None:
     connection = sqlite3.connect(kept.file)
     connection.execute("CREATE TABLE diary (day)")
     connection.close()
-    refused(kept, BackupError, "contains no comments table")
+    refused(kept, BackupError, "is not a backup. Name a file that `commentsvc backup` has made")
 
 
 def test_a_newer_backup_is_refused(kept: Kept) -> None:

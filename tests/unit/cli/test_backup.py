@@ -19,7 +19,7 @@ FILE = "it is about the file"
 def data(tmp_path: Path) -> Path:
     with opened(tmp_path) as database:
         add(database)
-    (tmp_path / SECRET_KEY).touch()
+    (tmp_path / SECRET_KEY).write_text("k" * 64)
     return tmp_path
 
 
@@ -51,6 +51,11 @@ def test_the_same_line_works_again_and_replaces_nothing_but_backups(data: Path) 
     assert "already exists and is not a backup" in refused.output
     assert (data / "copy").read_text() == "a letter"
     assert run("backup", data, data / "copy", "--force").exit_code == 0
+
+
+def test_a_folder_that_is_not_there_is_told(data: Path) -> None:
+    refused = run("backup", data, data / "none/copy")
+    assert refused.stderr == f"commentsvc: There is no folder {data}/none. Create it first.\n"
 
 
 def test_a_device_is_not_replaced(data: Path) -> None:

@@ -112,6 +112,20 @@ def test_what_is_no_address_is_refused_before_anything_is_written(
     assert not data.exists()
 
 
+@pytest.mark.parametrize("url", ["https://Blog.example/", "https://blog.example:443"])
+def test_the_service_has_another_address_than_the_blog(tmp_path: Path, url: str) -> None:
+    data = tmp_path / "data"
+    done = init("--data", data, "--blog", "https://blog.example/posts", "--url", url)
+    assert done.exit_code == 1
+    assert done.stderr == (
+        f"commentsvc: --url {url} is the address of the blog. The service needs a name of its own,"
+        " such as https://comments.example, or a path below the blog's, such as"
+        " https://blog.example/comments.\n"
+    )
+    assert not data.exists()
+    assert init("--data", data, "--blog", url, "--url", f"{url}/comments").exit_code == 0
+
+
 def test_what_root_makes_belongs_to_the_owner_of_the_folder(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can make files for somebody else")

@@ -107,6 +107,13 @@ def test_a_protocol_that_the_machine_lacks_is_left_out(
     assert refused.value.filename == "blog.test:0"
 
 
+def test_a_name_that_is_not_known_is_told() -> None:
+    settings = ServerSettings(listen="blog.invalid:0")
+    assert listening.needs_us(settings), "the core would say that the address is missing"
+    with pytest.raises(OSError, match="this name is not known"):
+        listening.open_listeners(settings)
+
+
 def test_a_port_that_is_taken_at_one_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     named(monkeypatch, *LOOPBACK)
     with socket.create_server((LOOPBACK[1], 0)) as other:

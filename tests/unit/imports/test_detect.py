@@ -4,6 +4,7 @@ import gzip
 import io
 import itertools
 import json
+import os
 import re
 import sqlite3
 import time
@@ -375,10 +376,19 @@ def test_a_folder_or_zip_file_without_files_is_named(tmp_path: Path, chosen: str
             parsed(path, chosen)
 
 
-@pytest.mark.parametrize("text", ["hello", "<html></html>", "[1, 2]", "{}"])
+@pytest.mark.parametrize("text", ["hello", "<p>hello</p>", "[1, 2]", '{"a": 1}'])
 def test_what_is_not_known_is_said_so(tmp_path: Path, text: str) -> None:
     with pytest.raises(ImportFailed, match=r"is not recognised\. Name its format, one of: disqus"):
         parsed(written(tmp_path, "file", text))
+
+
+def test_what_can_be_read_only_once_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    for path in (pipe, Path("/dev/null")):
+        with pytest.raises(
+            ImportFailed, match=r"can be read only once\. Save it in a file first\.$"
+        ):
+            sources([path])
 
 
 def test_files_of_two_formats_are_two_imports(tmp_path: Path) -> None:

@@ -410,6 +410,29 @@ MAILED = {
 }
 
 
+def test_passwords_that_every_user_can_read_are_named(tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    settings, password = tmp_path / "commentsvc.toml", tmp_path / "password"
+    settings.write_text('[mail]\npassword = "x"\n')
+    password.write_text("y")
+    environ = {"COMMENTSVC_INBOX_PASSWORD_FILE": str(password)}
+    for path in (settings, password):
+        path.chmod(0o640)
+    assert [*loader.exposed(settings, environ)] == []
+    for path in (settings, password):
+        path.chmod(0o644)
+    assert [*loader.exposed(settings, environ)] == [
+        f"{path} has a password, and every user of this machine can read it. Run: chmod o= {path}"
+        for path in (password, settings)
+    ]
+    settings.write_text("[server]\nworkers = 2\n")
+    assert [*loader.exposed(settings, {"COMMENTSVC_SERVER_WORKERS_FILE": str(password)})] == []
+    settings.write_text('[mail]\npassword = "x"\n')
+    tmp_path.chmod(0o700)
+    assert [*loader.exposed(settings, environ)] == []
+
+
 def test_one_way_to_sign_in_needs_no_brackets(tmp_path: Path) -> None:
     for given in ('"required"', '["required"]'):
         [site] = load_text(tmp_path, f"[[site]]\nsign_in = {given}\n").sites
