@@ -6,8 +6,10 @@ Isso is its published client, and giscus a drawing of its layout.
 """
 
 import io
+import json
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from importlib.resources import files
@@ -208,6 +210,22 @@ def thread(page: Page, scheme: str) -> None:
     save(page, f"thread-{scheme}")
 
 
+def visited(page: Page, scheme: str) -> None:
+    """A thread with comments that are newer than the reader's last visit."""
+    before = int(time.time() * 1000) - 12 * HOUR
+    kept = json.dumps(json.dumps({POST: before}))
+    page.add_init_script(f"localStorage['commentsvc:visits'] = {kept}")
+    page.goto(POST)
+    thread = page.locator("comment-thread")
+    thread.scroll_into_view_if_needed()
+    page.locator(".commentsvc-since").wait_for()
+    top = thread.bounding_box()
+    assert top
+    page.mouse.wheel(0, top["y"] - 24)
+    page.wait_for_timeout(500)
+    save(page, f"visits-{scheme}")
+
+
 def form(page: Page, scheme: str) -> None:
     """The form of a site that asks for more than the usual."""
     page.goto(POST)
@@ -360,6 +378,7 @@ def make(browser: Browser, service: Service, blog: Blog) -> None:
     """Make the pictures of a running service and blog."""
     shown: list[tuple[str, Callable[[Page, str], None], str, tuple[int, int]]] = [
         ("thread", thread, blog.origin, (860, 1130)),
+        ("visits", visited, blog.origin, (860, 630)),
         ("form", form, blog.origin, (720, 470)),
         ("moderation", moderation, service.address, (1100, 720)),
         ("privacy", privacy, service.address, (760, 900)),
