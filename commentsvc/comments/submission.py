@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from commentsvc.markup import markdown
+from commentsvc.markup import image_names, markdown
 from commentsvc.settings.schema import CommentsSettings
 from commentsvc.settings.types import HIDDEN, OPTIONAL, REQUIRED, AskedField
 from commentsvc.util.i18n import Text
@@ -51,6 +51,7 @@ _MISSING = {
 }
 WRONG_EMAIL: Final = _("This is not an email address. Please correct it, or leave it empty.")
 NO_EMAIL: Final = _("Please enter your email address, such as ann@example.org.")
+NO_PICTURE: Final = _("A private note can have no picture. Please remove it.")
 ANONYMOUS: Final = _("Anonymous")  # the author of a comment without a name
 
 # The patterns of addresses in the JSON Schema: every JSON Schema library understands them, and
@@ -388,6 +389,8 @@ def _checked_note(values: dict[str, object], rules: Rules) -> NoteSubmission:
     good = _valid(_NOTE_TYPES, values, problems)
     quote, thank = good.pop("quote", None) or "", bool(good.pop("thank", None))
     fields = SubmissionFields(**_EMPTY | good)
+    if image_names.names(fields.message):  # whoever knows the address of a picture can see it
+        problems["message"] = NO_PICTURE
     quote = _cleaned(_with_plain_lines(quote[: 2 * QUOTE_LENGTH])).strip()[:QUOTE_LENGTH]
     return NoteSubmission(check(fields, rules._replace(asks=asks), problems), quote, thank)
 

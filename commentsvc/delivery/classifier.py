@@ -16,6 +16,7 @@ The request to a program is a POST of JSON with the same content and signature a
 """
 
 import contextlib
+from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -27,7 +28,7 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.channel import DeliveryRejected, TemporaryFailure
+from commentsvc.delivery.channel import DeliveryError, DeliveryRejected, TemporaryFailure
 from commentsvc.delivery.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import changes, history
@@ -107,6 +108,7 @@ class Classifier:
         self._sites = {site.name: site for site in settings.sites}
         self._database = database
         self._clock = clock
+        self._unanswered = deque[int](maxlen=backend.a_day or 0)  # when; these cost as much
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> ClassifierQuestion | None:
         entry = queries.find(snapshot, row.comment_id or 0)
@@ -118,7 +120,10 @@ class Classifier:
         page = site.origin + entry.url
         prepared = self._backend.prepare(Notification(entry, row, page, now // 1_000, language))
         refusal, most = "", self._backend.a_day
-        if most and len(snapshot.query(outbox.find_sent, CLASSIFIER, now - DAY_MS, most)) == most:
+        while self._unanswered and self._unanswered[0] <= now - DAY_MS:
+            self._unanswered.popleft()
+        left = (most or 0) - len(self._unanswered)
+        if most and len(snapshot.query(outbox.find_sent, CLASSIFIER, now - DAY_MS, left)) >= left:
             refusal = translate(
                 _("Not asked: %(number)s questions were asked within a day.", number=most), language
             )
@@ -132,7 +137,11 @@ class Classifier:
     async def send(self, question: ClassifierQuestion) -> None:
         answer = ClassifierAnswer("hold", question.refusal)
         if not question.refusal:
-            answer = await self._backend.ask(question.prepared)
+            try:
+                answer = await self._backend.ask(question.prepared)
+            except DeliveryError:
+                self._unanswered.append(self._clock.now_ms())
+                raise
         await self._database.write(_apply, question, answer, self._clock.now_ms())
         if question.refusal:
             raise DeliveryRejected(question.refusal)

@@ -25,6 +25,10 @@ from commentsvc.util.text import one_line
 FROM_LENGTH: Final = 1_000  # characters of a From field
 CANDIDATES: Final = 5  # addresses in a subject that are looked at
 _RESULTS: Final = "Authentication-Results"  # RFC 8601
+# The domain of a signature that the mail server has checked: `header.d`, or that of `header.i`.
+_SIGNED: Final = re.compile(
+    r"\bdkim\s*=\s*pass\b[^;]*?\bheader\.(?:d|i)\s*=\s*\"?[^@;\s]*?@?([a-z0-9.-]+\.[a-z0-9-]+)"
+).finditer
 _SPAM: Final = ("X-Spam", "X-Spam-Flag", "X-Spam-Status")
 # Ours are percent-encoded; in some languages, a word follows without a space.
 _ADDRESSES: Final = re.compile(r"(?:https?:/)?/[!-~]*", re.IGNORECASE).finditer
@@ -36,7 +40,10 @@ def why_forged(fields: Message) -> str:
     Anybody can add fields that say "pass", and hurts only himself with those that say "fail".
     """
     results = " ".join(_values(fields, _RESULTS))
-    passes = re.search(r"\b(?:dkim|dmarc)\s*=\s*pass\b", results)
+    domain = sender(fields)[1].lower().rpartition("@")[2]
+    passes = re.search(r"\bdmarc\s*=\s*pass\b", results) or any(
+        _is_of(found[1], domain) for found in _SIGNED(results)
+    )
     spf = re.search(r"\bspf\s*=\s*fail\b", results) or any(
         value.startswith("fail") for value in _values(fields, "Received-SPF")
     )
@@ -45,6 +52,14 @@ def why_forged(fields: Message) -> str:
     if any(value.startswith("yes") for value in _values(fields, *_SPAM)):
         return "it is spam, says the mail server"
     return ""
+
+
+def _is_of(signer: str, domain: str) -> bool:
+    """Return whether a signature is of the sender's domain, as DMARC has it (RFC 7489, 3.1.1).
+
+    Anybody can sign with another domain what says to come from the sender.
+    """
+    return bool(domain) and (f".{signer}".endswith(f".{domain}") or domain.endswith(f".{signer}"))
 
 
 def _values(fields: Message, *names: str) -> list[str]:

@@ -35,7 +35,7 @@ import comrak
 import nh3
 
 from commentsvc.markup import bare_links, directions, footnotes, formulas, image_names, people
-from commentsvc.util.text import is_visible
+from commentsvc.util.text import is_visible, with_few_marks
 
 # The HTML of a text has at most EXPANSION times its bytes, and ALLOWANCE bytes more.
 EXPANSION: Final = 8
@@ -211,7 +211,7 @@ def clean(html: str) -> str:
     find. So it is repeated until it finds nothing; HTML for which that takes long becomes text.
     """
     for _ in range(PASSES):
-        known, html = html, _sanitized(html)
+        known, html = html, _sanitized(with_few_marks(html))
         if html == known:
             marked = directions.mark(html)
             return html if marked == html else _sanitized(marked)
@@ -248,7 +248,7 @@ def parse(
 ) -> str:
     """Return comrak's HTML for `source`, without raw HTML and pictures of others; see `render`."""
     extensions = _EXTENSIONS[math, source.count("[^") <= REFERENCES]
-    html = bare_links.render(source, extensions, _OPTIONS)
+    html = with_few_marks(bare_links.render(source, extensions, _OPTIONS))  # "&#769;" is one, too
     if "<sub>" in html:
         html = html.replace("<sub>", "~").replace("</sub>", "~")
     if "<h" in html:

@@ -38,6 +38,7 @@ from commentsvc.comments.queries import CommentList, DeletedComment, InLanguage
 from commentsvc.comments.structured_data import DescribedPage, json_ld
 from commentsvc.comments.submission import (
     BIGGEST_ID,
+    NO_PICTURE,
     SITE_LENGTH,
     Author,
     AuthorSite,
@@ -82,7 +83,6 @@ from commentsvc.util.i18n import (
     requested_language,
     translate,
 )
-from commentsvc.util.i18n import gettext as _
 from commentsvc.util.templates import Templates
 from commentsvc.util.timestamps import MINUTE_MS, rfc3339
 
@@ -102,7 +102,6 @@ KNOWN = (
 )
 
 NO_WORD = "without-scripts"  # in place of the widget's, which takes the token of no other word
-NO_PICTURE: Final = _("A private note can have no picture. Please remove it.")
 WRONG_BASE = "This must be the public address of the service: see server.public_url."
 HTML = ("Content-Type", HTML_UTF8)
 POLICY = (

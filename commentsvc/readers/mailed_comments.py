@@ -33,6 +33,27 @@ KEPT: Final = 30 * DAY_MS  # for which mails to an address are counted
 # The most mails to an address within KEPT of which no comment came, and within a day.
 UNCONFIRMED: Final = 3
 DAILY: Final = 20
+# The most mails to the addresses of one domain within a day of which no comment came: one person
+# may have them all. At these domains, everybody has one address.
+DOMAIN_DAILY: Final = 15
+_PROVIDERS: Final = frozenset(
+    (
+        *("gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com"),
+        *("yahoo.com", "ymail.com", "aol.com", "icloud.com", "me.com", "mac.com", "gmx.de"),
+        *("gmx.net", "gmx.at", "gmx.ch", "web.de", "t-online.de", "freenet.de", "posteo.de"),
+        *("mailbox.org", "proton.me", "protonmail.com", "pm.me", "tuta.com", "tutanota.com"),
+        *("fastmail.com", "zoho.com", "mail.com", "mail.ru", "yandex.ru", "yandex.com"),
+        *("bk.ru", "inbox.ru", "list.ru", "qq.com", "163.com", "126.com", "sina.com"),
+        *("naver.com", "daum.net", "hanmail.net", "yahoo.co.jp", "docomo.ne.jp", "orange.fr"),
+        *("wanadoo.fr", "free.fr", "laposte.net", "libero.it", "virgilio.it", "seznam.cz"),
+        *("wp.pl", "onet.pl", "o2.pl", "interia.pl", "comcast.net", "verizon.net", "att.net"),
+        *("btinternet.com", "bluewin.ch", "ziggo.nl", "kpnmail.nl", "telenet.be"),
+        *("rediffmail.com", "uol.com.br", "bol.com.br", "terra.com.br", "hotmail.fr"),
+        *("hotmail.de", "hotmail.it", "hotmail.co.uk", "yahoo.fr", "yahoo.de", "yahoo.it"),
+        *("yahoo.es", "yahoo.co.uk", "yahoo.co.in", "yahoo.com.br", "live.fr", "live.nl"),
+        *("outlook.de", "outlook.fr", "outlook.es"),
+    )
+)
 # The most mails to all addresses within an hour and a day.
 ALL_HOURLY: Final = 30
 ALL_DAILY: Final = 150
@@ -78,6 +99,12 @@ def _find_since(since: Param, most: Param) -> Select:
 
 
 @prepared
+def _find_addresses(since: Param, most: Param) -> Select:
+    waits = (Mailed.received_at > since) & (Mailed.email != "")
+    return Mailed.select(Mailed.email).where(waits).limit(most)
+
+
+@prepared
 def _find_old(before: Param) -> Select:
     has_texts = (Mailed.email != "") & (Mailed.received_at < before)
     return Mailed.select(Mailed.id).where(has_texts).limit(1)
@@ -95,7 +122,8 @@ def add(tx: Transaction, mail: MailedComment, now: int) -> str:
         (tx.query(_find_since, now - HOUR_MS, ALL_HOURLY), ALL_HOURLY),
         (tx.query(_find_since, now - DAY_MS, ALL_DAILY), ALL_DAILY),
     )
-    if any(len(found) >= most for found, most in limits):
+    has_many = any(len(found) >= most for found, most in limits)
+    if has_many or _of_domain(tx, mail.email, now - DAY_MS) >= DOMAIN_DAILY:
         return "there were too many comments by mail, from its address or in all"
     # The mail to the sender finds the comment by its time.
     [(latest,)] = tx.query(Mailed.select(fn.MAX(Mailed.received_at)).where(Mailed.sender == sender))
@@ -115,6 +143,18 @@ def add(tx: Transaction, mail: MailedComment, now: int) -> str:
     kind = MAILED if mail.words else UNREADABLE
     outbox.mail(tx, kind, MailAddress(mail.email, mail.language), moment)
     return ""
+
+
+def _of_domain(tx: Transaction, email: str, since: int) -> int:
+    """Return how many mails to the domain of an address are not confirmed; 0 for _PROVIDERS."""
+    domain = _domain(email)
+    if domain in _PROVIDERS:
+        return 0
+    return sum(_domain(other) == domain for (other,) in tx.query(_find_addresses, since, ALL_DAILY))
+
+
+def _domain(email: str) -> str:
+    return address_key(email).rpartition("@")[2]
 
 
 def _waiting() -> Select:

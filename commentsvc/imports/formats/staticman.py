@@ -91,7 +91,7 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
     try:
         data = source.read_all(LIMIT)
         found = _content(to_utf8(data)(data, True).decode(), is_toml=path.suffix == ".toml")
-    except (yaml.YAMLError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         reason = " ".join(str(error).split())[:120]
         options.skip(InvalidInput("line 1", f"this is no YAML, JSON or TOML ({reason})"))
         return

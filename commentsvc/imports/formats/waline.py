@@ -28,6 +28,7 @@ from commentsvc.imports.sources.json_files import Value
 from commentsvc.imports.sources.sqlite_files import SourceDatabase
 
 VERSION: Final = 1
+COLUMNS: Final = 1_000  # of a table as text: each row takes time for all of them
 _STATUSES: Final[dict[str, ImportStatus]] = {
     "": "approved",
     "approved": "approved",
@@ -147,6 +148,8 @@ def _lines(
     quoting: Literal[0, 3] = csv.QUOTE_NONE if has_escapes else csv.QUOTE_MINIMAL
     lines = (line.decode() + "\n" for _, line in raw)
     rows = csv.DictReader(lines, delimiter=between, quoting=quoting, strict=True)
+    if len(rows.fieldnames or ()) > COLUMNS:
+        raise ImportFailed(f"Its first line names more than {COLUMNS} columns, as no table does.")
     while True:
         try:
             yield Value({name: _cell(text, has_escapes) for name, text in next(rows).items()})

@@ -214,5 +214,10 @@ def _members(path: Path) -> list[SourceFile]:
     ]  # macOS adds a hidden file for each
     if len(members) > MEMBERS:
         raise ImportFailed(f"{path.name} holds more than {MEMBERS} files.")
+    # What a member unpacks to is in its entry, and no more is read of it. Entries may share bytes.
+    if sum(each.file_size for each in members) > path.stat().st_size * RATIO + SLACK:
+        raise ImportFailed(
+            f"{path.name} unpacks to more than {RATIO} times its size, which no export does."
+        )
     members.sort(key=lambda each: PurePosixPath(each.filename).parts)  # as those of a folder
     return [ZippedFile(path, archive, each) for each in members]

@@ -271,6 +271,17 @@ def test_letters_have_no_more_marks_than_languages_need(way: Callable[[str], str
         assert one_line(f"a {word}") == f"a {word}"
 
 
+@pytest.mark.parametrize("form", ["&#x{:x};", "&#{};", "&#X0{:X};"])
+def test_marks_written_as_numbers_are_bounded_like_typed_ones(form: str) -> None:
+    text = "Z" + "".join(form.format(ord(mark)) for mark in ZALGO)
+    for html in (
+        markdown.render(text),
+        markdown.clean(f"<p>{text}</p>"),
+        html_to_markdown.read(f"<div>{text}</div>", "html").html,
+    ):
+        assert f"Z{ZALGO[:6]}<" in html
+
+
 @every_way
 @pytest.mark.parametrize(
     "between", ["\u200d", "\u200c", "\u0f72", "\U0001d165", "\u302e", "\ufe0f"]

@@ -292,6 +292,22 @@ def test_a_day_costs_no_more_than_its_questions(
         assert len(asking.ask()) == 1
 
 
+def test_a_question_without_an_answer_costs_as_much_as_one_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Judge, "a_day", 2)
+    with asking_of(tmp_path, lambda _: (500, {})) as asking:
+        asking.service.submit("fine", author="Bea")
+        for _ in range(2):
+            assert len(asking.ask()) == 1
+            asking.service.clock.moment += 600_000
+        assert not asking.ask()
+        assert asking.reasons(1).endswith("Not asked: 2 questions were asked within a day.")
+        asking.service.clock.moment += 86_400_000
+        asking.service.submit("fine again", author="Bea")
+        assert len(asking.ask()) == 1
+
+
 @pytest.mark.parametrize(
     ("url", "networks"),
     [

@@ -342,6 +342,15 @@ def test_a_packed_file_that_is_cut_off_is_named(tmp_path: Path, cut: int) -> Non
         parsed(packed, "disqus")
 
 
+def test_a_zip_file_whose_entries_share_their_bytes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.xml", DISQUS + " " * 1_000_000)
+        archive.filelist *= 100
+    with pytest.raises(ImportFailed, match="unpacks to more than 200 times its size"):
+        sources([path])
+
+
 def test_a_broken_zip_file_is_named(tmp_path: Path) -> None:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -880,6 +889,18 @@ def test_yaml_that_is_none_is_named(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [("a.yml", r': "\U00110000"'), ("a.yml", r': "\UFFFFFFFF"'), ("a.toml", " = " + "1" * 5_000)],
+)
+def test_a_value_that_no_library_can_hold_is_named(tmp_path: Path, name: str, value: str) -> None:
+    """The libraries raise errors that are not theirs."""
+    between = value[:2].rstrip() if value[0] == ":" else " ="
+    text = f'_id{between} "a"\nmessage{between} "b"\nmore{value}\n'
+    with pytest.raises(InvalidInput, match=r"this is no YAML, JSON or TOML"):
+        parsed(written(tmp_path, name, text))
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("a.toml", '_id = "1"\nname = "Ann"\nmessage = "One"\ndate = 2013-05-01T10:00:00Z\n'),
@@ -1053,6 +1074,13 @@ def test_reactions_of_giscus(tmp_path: Path) -> None:
     first = comments(records)[0]
     assert first.votes == 2
     assert first.note == "its reactions ❤️ 2 are left out: comments have votes here"
+
+
+def test_a_table_has_a_bounded_number_of_columns(tmp_path: Path) -> None:
+    """Each row would take time for all of them."""
+    text = "comment,nick,url,insertedAt" + ",a" * 100_000 + "\n" + "a\n" * 10_000
+    with pytest.raises(ImportFailed, match="more than 1000 columns"):
+        parsed(written(tmp_path, "waline.csv", text))
 
 
 def test_paragraphs_in_csv_are_kept_and_a_broken_row_is_named(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from commentsvc.errors import TooManyPending, UnknownNote
 from commentsvc.exports import contents, disqus, hugo, wordpress
 from commentsvc.exports.contents import Selection
 from commentsvc.exports.output import Output
+from commentsvc.markup import image_names
 from commentsvc.model import DONE, NEW, NOTE_STATES, SPAM, site_tag, thread_tag
 from commentsvc.moderation import permissions, personal_data, private_notes, profiles, retention
 from commentsvc.moderation.private_notes import NewNote
@@ -185,6 +186,15 @@ def test_a_picture_in_a_private_note_is_refused_before_it_is_stored(tmp_path: Pa
         assert answer.status == 400
         assert "A private note can have no picture" in answer.body.decode()
         assert notes(service) == []
+
+
+def test_a_private_note_names_no_picture(service: Served) -> None:
+    name = image_names.name(b"RIFF red", 4, 3)
+    answer = service.post("/api/notes", FIELDS | {"message": f"See ![it](image:{name})"})
+    assert answer.status == 400
+    assert "A private note can have no picture" in answer.body.decode()
+    assert not notes(service)
+    assert send(service, message="The word image: alone is no picture.") == 202
 
 
 def test_invalid_fields_are_named_and_a_long_quotation_is_cut(service: Served) -> None:

@@ -212,6 +212,10 @@ def test_no_mail_goes_to_machines_lists_and_forged_senders(service: Served) -> N
         {"Authentication_Results": "mx.example; dkim=none; dmarc=fail (p=none)"},
         {"Authentication_Results": "mx.example; SPF=Fail smtp.mailfrom=mail.example"},
         {"Received_SPF": "fail (mx.example: not a sender)"},
+        {"Authentication_Results": "mx.example; dkim=pass; spf=fail; dmarc=none"},
+        {"Authentication_Results": "mx.example; dkim=pass header.d=eve.example; spf=fail"},
+        {"Authentication_Results": "mx; dkim=pass header.i=@mail.example.eve.example; spf=fail"},
+        {"Authentication_Results": "mx; dkim=fail header.d=mail.example; spf=fail; dkim=pass"},
         {"X_Spam_Flag": "YES"},
         {"X_Spam_Status": "Yes, score=9.1"},
     ):
@@ -224,6 +228,8 @@ def test_a_forwarded_mail_is_answered_and_only_to_its_sender(service: Served) ->
         (
             {"Authentication_Results": "mx.example; dkim=pass; spf=fail; dmarc=pass"},
             {"Authentication_Results": "mx.example; dkim=fail; spf=softfail; dmarc=none"},
+            {"Authentication_Results": "mx.example; dkim=pass header.d=mail.example; spf=fail"},
+            {"Authentication_Results": 'mx; dkim=pass header.i="x@m.Mail.example" a=b; spf=fail'},
             {"X_Spam_Status": "No, score=-1"},
             {"Reply_To": "other@mail.example"},
         )
@@ -269,6 +275,24 @@ def test_a_flood_from_many_addresses_makes_few_mails_and_rows(service: Served) -
     assert len(mails(service)) == mailed_comments.ALL_HOURLY
     rows = service.database.read_now(lambda snapshot: snapshot.query(MailedCommentTable.select()))
     assert len(rows) == mailed_comments.ALL_HOURLY
+
+
+def test_a_domain_gets_few_mails_of_which_no_comment_comes(service: Served) -> None:
+    """One person may have all addresses of a domain."""
+    mail, most = link(service), mailed_comments.DOMAIN_DAILY
+    for number in range(most + 5):
+        take(service, written(*mail, From=f"r{number}@Mail.example", Message_ID=f"<{number}@x>"))
+    assert len(mails(service)) == most
+    asked(service, written(*mail, From="r@other.example"))
+    for number in range(2):
+        asked(service, written(*mail, From=f"r{number}@gmail.com", Message_ID=f"<g{number}@x>"))
+
+
+def test_at_a_large_provider_many_may_write(service: Served) -> None:
+    mail, most = link(service), mailed_comments.DOMAIN_DAILY
+    for number in range(most + 5):
+        take(service, written(*mail, From=f"r{number}@gmail.com", Message_ID=f"<{number}@x>"))
+    assert len(mails(service)) == most + 5
 
 
 def test_a_mail_that_comes_twice_is_answered_once(service: Served) -> None:
