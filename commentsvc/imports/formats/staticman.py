@@ -38,14 +38,18 @@ _ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*[:=]")  # the whole name of
 _DIGEST: Final = re.compile("[0-9a-f]{40}").fullmatch  # a name that the first versions gave
 _TEXTS: Final = ("message", "comment", "body", "content", "text")
 # `_parent` is what a reader subscribes to: a comment, or in most themes the page.
-_PARENTS: Final = (
+PARENTS: Final = (
     "replying_to_uid",
     "replyID",
     "replyId",
     "reply_to",
     "replyTo",
     "replying_to",
+    "in_reply_to",
+    "inReplyTo",
     "parent_id",
+    "parentId",
+    "parent",
     "replyThread",
     "_parent",
 )
@@ -145,7 +149,7 @@ def _comment(
     number, created = fields.text("_id", "id") or name, fields.text(*_DATES)
     email = fields.text("email", "mail")
     digest = email.lower() if dates.is_digest(email.lower()) else ""
-    parents = (parent for name in _PARENTS if (parent := fields.text(name)) and "/" not in parent)
+    parents = (parent for name in PARENTS if (parent := fields.text(name)) and "/" not in parent)
     no_parents = ("0", page, page.rpartition("/")[2])
     parent = next((parent for parent in parents if parent not in no_parents), "")
     return ImportedComment(

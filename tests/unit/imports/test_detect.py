@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from commentsvc.imports import dates, formats
+from commentsvc.imports.formats import staticman
 from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
@@ -1168,3 +1169,15 @@ def test_nothing_in_yaml_is_no_name(tmp_path: Path, nothing: str) -> None:
     text = f"_id: a\nname: {nothing}\nreplying_to: {nothing}\nmessage: hello\n"
     [comment] = comments(parsed(written(tmp_path, "a.yml", text)))
     assert (comment.author, comment.parent, comment.text) == ("", "", "hello")
+
+
+@pytest.mark.parametrize("field", staticman.PARENTS)
+def test_each_field_for_the_parent_of_a_staticman_comment_is_read(
+    tmp_path: Path, field: str
+) -> None:
+    """Themes differ in the name, and a reply must not lose what it answers."""
+    (folder := tmp_path / "comments/post").mkdir(parents=True)
+    for number, more in enumerate(("", f"{field}: a1\n"), 1):
+        text = f"_id: a{number}\ndate: 151476480{number}\nname: Ann\nmessage: Hi\n{more}"
+        (folder / f"entry{number}.yml").write_text(text)
+    assert [each.parent for each in comments(parsed(tmp_path))] == ["", "a1"]
