@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from tests.e2e import program
-from tests.e2e.program import Service
+from tests.e2e.program import ForkedService, Service
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
@@ -241,12 +241,13 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def launch() -> Iterator[Callable[..., Service]]:
+def launch(request: pytest.FixtureRequest) -> Iterator[Callable[..., Service]]:
     """Return a function that starts a server without waiting for it; the fixture stops it."""
     services: list[Service] = []
+    kind = ForkedService if request.node.get_closest_marker("forked") else Service
 
     def launch(*words: object, **more: object) -> Service:
-        services.append(Service(*words, **more))  # type: ignore[arg-type] # Service checks them
+        services.append(kind(*words, **more))  # type: ignore[arg-type] # Service checks them
         return services[-1]
 
     yield launch

@@ -5,11 +5,13 @@
                                              environment and streams; end with its exit code
 
 The second form imports nothing of ours, so it takes a few milliseconds. The server ends with the
-process that started it.
+process that started it. That process can have a command become its own child, to signal and wait
+for it (`start`).
 """
 
 import contextlib
 import ctypes
+import gc
 import json
 import os
 import pkgutil
@@ -17,6 +19,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -26,6 +29,7 @@ LONGEST = 65_536  # bytes of a command line and its environment
 
 # linux/prctl.h, linux/capability.h
 KEEP_CAPABILITIES = 8
+CHILD_SUBREAPER = 36
 CAPABILITY_VERSION = 0x20080522
 READ_SEARCH = 1 << 2
 
@@ -37,6 +41,7 @@ def serve(path: str, user: int) -> None:
     for module in pkgutil.walk_packages(commentsvc.__path__, "commentsvc."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
+    gc.freeze()  # what is collected in a child is not copied for it
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{path}.new")
         listener.listen()
@@ -54,6 +59,7 @@ def serve(path: str, user: int) -> None:
                 connection, _ = listener.accept()
                 with connection:
                     if not os.fork():
+                        listener.close()
                         _run(connection)
 
 
@@ -76,10 +82,13 @@ def _run(connection: socket.socket) -> None:
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     sent, streams, _, _ = socket.recv_fds(connection, LONGEST, 3)
-    folder, environ, words = json.loads(sent)
+    folder, environ, words, adopter = json.loads(sent)
+    if adopter:
+        _be_adopted(connection, adopter)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - to the end
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", 1)  # noqa: SIM115 - to the end
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
@@ -94,8 +103,42 @@ def _run(connection: socket.socket) -> None:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        connection.sendall(bytes([code]))
+        if not adopter:
+            connection.sendall(bytes([code]))
         os._exit(code)
+
+
+def _be_adopted(connection: socket.socket, parent: int) -> None:
+    """Go on in a child of the process `parent`, and tell it which one that is."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    if os.fork():
+        os._exit(0)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    while os.getppid() != parent:
+        time.sleep(0.001)
+    connection.sendall(str(os.getpid()).encode())
+    connection.close()
+
+
+def start(
+    path: str,
+    folder: Path,
+    words: Sequence[str],
+    environ: Mapping[str, str],
+    streams: Sequence[int],
+) -> int:
+    """Have the server start a command as a child of this process, and return its number."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        sent = json.dumps([str(folder), dict(environ), words, os.getpid()]).encode()
+        assert len(sent) < LONGEST
+        libc.prctl(CHILD_SUBREAPER, 1, 0, 0, 0)
+        try:
+            socket.send_fds(connection, [sent], streams)
+            return int(connection.recv(20))
+        finally:
+            libc.prctl(CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def run(
@@ -108,7 +151,7 @@ def run(
     """Have the server run a command, and return its exit code."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
-        sent = json.dumps([str(folder), dict(environ), words]).encode()
+        sent = json.dumps([str(folder), dict(environ), words, 0]).encode()
         assert len(sent) < LONGEST
         socket.send_fds(connection, [sent], streams)
         [code] = connection.recv(1)

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from urllib.parse import quote
 
 from tests.e2e import fork_server
@@ -211,15 +211,21 @@ class Service:
             self._patience *= 3
         words = ("serve", "--data", data, "--listen", listen, *options)
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "commentsvc", *map(str, words)],
-                cwd=ROOT,
-                env=environment(environ),
-                stdout=subprocess.PIPE,
-                stderr=log,
-                bufsize=0,  # unbuffered: `read_line` sees each line as soon as it is printed
-            )
+            self.process = self._started([*map(str, words)], environment(environ), log)
         self.address = ""
+
+    def _started(
+        self, words: Sequence[str], environ: Mapping[str, str], log: BinaryIO
+    ) -> "subprocess.Popen[bytes] | Forked":
+        """Start `commentsvc` with `words`."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "commentsvc", *words],
+            cwd=ROOT,
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            bufsize=0,  # unbuffered: `read_line` sees each line as soon as it is printed
+        )
 
     def wait_until_ready(self) -> "Service":
         """Wait for the line that tells the address."""
@@ -314,12 +320,67 @@ class Service:
         return int(float(line.split()[1]))
 
 
+class Forked:
+    """A child process that was forked from a program started before, with a Popen's methods."""
+
+    def __init__(self, words: Sequence[str], environ: Mapping[str, str], log: BinaryIO) -> None:
+        read, write = os.pipe()
+        try:
+            streams = (0, write, log.fileno())
+            self.pid = fork_server.start(_commands(), ROOT, words, environ, streams)
+        finally:
+            os.close(write)
+        self.args = words
+        self.stdout = os.fdopen(read, "rb", buffering=0)
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, -N if signal N ended it; None while it runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        """Wait for its end, and return the exit code; raise TimeoutExpired after `timeout` s."""
+        end = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            time.sleep(0.005)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+class ForkedService(Service):
+    """A server for tests of something else than its start and its process: it starts at once."""
+
+    def _started(self, words: Sequence[str], environ: Mapping[str, str], log: BinaryIO) -> Forked:
+        return Forked(words, environ, log)
+
+
 @contextlib.contextmanager
 def serving(
-    data: Path, environ: Mapping[str, str], listen: str = "127.0.0.1:0"
+    data: Path,
+    environ: Mapping[str, str],
+    listen: str = "127.0.0.1:0",
+    *,
+    kind: type[Service] = ForkedService,
 ) -> Iterator[Service]:
     """Start a service and wait until it is ready; stop it at the end of the block."""
-    running = Service(data, environ=environ, listen=listen)
+    running = kind(data, environ=environ, listen=listen)
     try:
         yield running.wait_until_ready()
     finally:

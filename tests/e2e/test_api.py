@@ -10,6 +10,8 @@ import pytest
 
 from tests.e2e.program import PATIENCE, Answer, Service, command, serving, wait_for
 
+pytestmark = pytest.mark.forked
+
 OPEN = {
     "COMMENTSVC_MODERATION_POLICY": "none",
     "COMMENTSVC_SPAM_RATE_LIMIT": "off",

@@ -6,8 +6,12 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.program import PATIENCE, Service, command, wait_for
 from tests.unit.mail_server import MailServer, mail_server
+
+pytestmark = pytest.mark.forked
 
 Start = Callable[..., Service]
 OPEN = {"COMMENTSVC_MODERATION_POLICY": "none", "COMMENTSVC_SPAM_RATE_LIMIT": "off"}

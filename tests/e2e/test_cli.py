@@ -10,6 +10,8 @@ import pytest
 
 from tests.e2e.program import Outcome, Service, change, command, environment, locked, run
 
+pytestmark = pytest.mark.forked
+
 Start = Callable[..., Service]
 
 FILE = "it is about the file"

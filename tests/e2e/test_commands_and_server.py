@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from commentsvc.cli import main, running
 from commentsvc.cli.doctor import local
-from tests.e2e.program import Service
+from tests.e2e.program import ForkedService, Service
 from tests.e2e.test_manual import NOBODY, as_user
 from tests.postgresql_server import Server
 from tests.unit.cli.test_mail import beside
@@ -64,7 +64,8 @@ class Scene:
     @contextmanager
     def served(self, *options: str, environ: dict[str, str] | None = None) -> Iterator[Service]:
         """Run a server, by default on PostgreSQL, with four comments that wait."""
-        service = Service(self.data, *options, environ=self.environ if environ is None else environ)
+        kind = Service if options else ForkedService
+        service = kind(self.data, *options, environ=self.environ if environ is None else environ)
         try:
             service._is_new = False
             service.wait_until_ready()

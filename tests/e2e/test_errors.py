@@ -9,6 +9,8 @@ import pytest
 
 from tests.e2e.program import Outcome, Service, command
 
+pytestmark = pytest.mark.forked
+
 FILE = "it is about the file"
 NONE = "it opens no database"
 

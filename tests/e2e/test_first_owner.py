@@ -9,6 +9,8 @@ import pytest
 
 from tests.e2e.program import Service, command, database
 
+pytestmark = pytest.mark.forked
+
 Start = Callable[..., Service]
 PASSWORD = "a good new password"
 

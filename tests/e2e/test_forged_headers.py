@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.program import PATIENCE, Service
 from tests.wire.proxy_header import proxy_header
 
-pytestmark = pytest.mark.sqlite_only("it is about the core")
+pytestmark = [pytest.mark.sqlite_only("it is about the core"), pytest.mark.forked]
 
 FORGED = "203.0.113.9"
 TRUE = "198.51.100.7"

@@ -284,7 +284,7 @@ def resident(service: Service) -> int:
 def service(data: Path) -> Iterator[Service]:
     data.mkdir(mode=0o700)
     (data / "commentsvc.toml").write_text(ALL_ROUTES)
-    with serving(data, {}) as service:
+    with serving(data, {}, kind=Service) as service:
         yield service
 
 

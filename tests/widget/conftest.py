@@ -14,7 +14,7 @@ from playwright.sync_api import (
 )
 
 from tests.conftest import find_program, node_modules, visit, watched_tab
-from tests.e2e.program import Service
+from tests.e2e.program import ForkedService, Service
 from tests.widget.browser import (
     NOW,
     POST,
@@ -178,7 +178,7 @@ def start(tmp_path: Path, hugo: str, foreign_blog: Blog) -> Iterator[Callable[..
 
     def start(listen: str = "127.0.0.1:0", **settings: str) -> Service:
         environ = {"COMMENTSVC_SITE_ORIGINS": foreign_blog.origin, **settings}
-        services.append(Service(tmp_path / "data", listen=listen, environ=environ))
+        services.append(ForkedService(tmp_path / "data", listen=listen, environ=environ))
         service = services[-1].wait_until_ready()
         foreign_blog.service = service.address
         build_blog(hugo, service.address, tmp_path / "blog")
