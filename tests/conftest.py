@@ -133,6 +133,14 @@ def _is_for_both(metafunc: pytest.Metafunc) -> bool:
     return part == "e2e" or metafunc.definition.get_closest_marker("both_engines") is not None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def usual_priority() -> Iterator[None]:
+    """Keep the priority of this process, which a command of a test would lower for good."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "nice", lambda _step: 0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def postgresql_server() -> "Iterator[Server]":
     """Run one PostgreSQL for all tests."""

@@ -32,14 +32,6 @@ def queries_for_postgresql() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def usual_priority() -> Iterator[None]:
-    """Keep the priority of this process, which a command of a test would lower for good."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "nice", lambda _step: 0)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
 def cheap_passwords() -> Iterator[None]:
     """Take a moment for a new password and each sign-in; `auth.test_passwords` takes all of it."""
     with pytest.MonkeyPatch.context() as patch:
