@@ -92,6 +92,7 @@ def _run(connection: socket.socket) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
+    time.tzset()
     sys.argv = ["commentsvc", *words]
     code = 1
     try:

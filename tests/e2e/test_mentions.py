@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.e2e.program import serving, wait_for
+from tests.e2e.program import Service, serving, wait_for
 from tests.unit.other_site import Page, other_site
 
 URL = "/wet-wood/"
@@ -60,7 +60,7 @@ def test_what_came_from_elsewhere_stays_when_the_network_is_cut(tmp_path: Path) 
             "COMMENTSVC_SITE_SOCIAL_SITEMAP": site.url("/sitemap.xml"),
             "COMMENTSVC_SITE_WEBMENTIONS": "true",
         }
-        with serving(tmp_path / "data", settings) as service:
+        with serving(tmp_path / "data", settings, kind=Service) as service:
             # The likes are stored last, after the replies.
             wait_for(lambda: "likes" in service.request("GET", SHOWN[0]).json(), "the likes")
             before = [service.request("GET", target) for target in SHOWN]
