@@ -154,6 +154,13 @@ function measure(state) {
     if (width < 23.9 || height < 23.9) say(element, `is small: ${width} ${height}`);
     const field = element.matches("textarea, input:not([type=checkbox], [type=radio]), select.commentsvc-input");
     if (element.type == "file") say(element, "raw file field");
+    if (element.matches(".commentsvc-button")) {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      const text = range.getBoundingClientRect();
+      const off = [text.left + text.right - left - right, text.top + text.bottom - top - bottom];
+      if (off.some((twice) => Math.abs(twice) > 4)) say(element, `text is not in the middle: ${off}`);
+    }
     if (style.pointerEvents == "none" && !element.disabled) say(element, "cannot be pressed");
     for (const text of element.matches("label input") ? element.closest("label").childNodes : []) {
       if (text.nodeType != 3 || !text.data.trim()) continue;

@@ -52,7 +52,13 @@ def test_a_reader_searches_the_site_and_goes_on(page: Page, answers: Answers) ->
     links = page.locator("comment-search li a")
     expect(links).to_have_text(["Two <b>", "Three"])
     expect(links.first).to_have_attribute("href", "https://blog.example/a/#commentsvc-1")
-    page.get_by_role("button", name="Show more comments").click()
+    more = page.get_by_role("button", name="Show more comments")
+    above = page.locator("comment-search li").last.bounding_box()
+    below = more.bounding_box()
+    assert above
+    assert below
+    assert below["y"] - above["y"] - above["height"] >= 12, "they stand apart"
+    more.click()
     expect(links).to_have_count(3)
     expect(links.last).to_be_focused()
     expect(page.get_by_role("button", name="Show more comments")).to_have_count(0)

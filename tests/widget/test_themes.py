@@ -197,6 +197,11 @@ def assert_sizes(page: Page, size: int) -> None:
     assert pixels(form.locator("textarea"), "fontSize") == size
     assert pixels(first.locator(".commentsvc-avatar"), "width") == 2.5 * size
     assert pixels(first.locator("[name=reply]"), "height") < 2 * size, "icon and text on one line"
+    lines = [
+        pixels(first.locator(f".commentsvc-body {it}"), "lineHeight")
+        for it in ("> p", "blockquote p")
+    ]
+    assert lines[0] == lines[1], "a quote has the same lines"
     for small in (".commentsvc-date", ".commentsvc-votes", ".commentsvc-link"):
         assert pixels(first.locator(small).first, "fontSize") == pytest.approx(0.9 * size)
     for target in page.locator(".commentsvc-thread :is(button, summary, select)").all():
