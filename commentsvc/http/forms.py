@@ -3,8 +3,9 @@
 All three are read in the same way, after WHATWG's URL standard, 5.1 (a ``+`` is a space, a ``%``
 without two hex digits stays as it is) and RFC 7578. The size is bounded: the number of fields here,
 their bytes by the core's limit for a body. A query that is not UTF-8 is refused, and the error
-names the field. A body that is not is read as windows-1252, in which browsers send a form on a page
-in Latin-1.
+names the field. A body that is not is read in the encoding that its field ``_charset_`` names,
+which browsers fill in (WHATWG HTML, 4.10.22.4); without one as windows-1252, in which they send a
+form on a page in Latin-1.
 
 Bytes above 127 that are not percent-encoded arrive as Latin-1 characters and are decoded as UTF-8.
 In a query, the core refuses them.
@@ -12,6 +13,8 @@ In a query, the core refuses them.
 
 import re
 from urllib.parse import unquote_to_bytes
+
+from commentsvc.util.text import decoded
 
 PART_HEAD = 8_192  # bytes of the header lines of one part of a multipart body
 FIELDS = 256  # of one query or form; a request for the counts of many pages sends 100
@@ -23,6 +26,9 @@ _BOUNDARY = re.compile(
 )
 _NAME = re.compile(r'content-disposition:\s*form-data\s*;.*?\bname=(?:"([^"]*)"|([^\s;"]+))', re.I)
 _FILE = re.compile(r"\bfilename\*?=", re.I)
+_ENCODING = "([A-Za-z0-9._:-]{1,40})"
+_OF_URLENCODED = re.compile(f"(?:^|&)_charset_={_ENCODING}(?:&|$)").search
+_OF_MULTIPART = re.compile(f'name="_charset_"\r\n\r\n{_ENCODING}\r\n'.encode()).search
 
 
 class FormError(Exception):
@@ -39,22 +45,26 @@ def parse_urlencoded(text: str, is_body: bool = False) -> Form:
     form: Form = {}
     if text.count("&") >= FIELDS:
         raise FormError(f"There are more than {FIELDS} fields.")
+    encoding = _encoding(_OF_URLENCODED(text)) if is_body else ""
     for pair in text.split("&"):
         if pair:
             name, _, value = pair.partition("=")
-            name = decode(name, "", is_body)
-            form.setdefault(name, []).append(decode(value, name, is_body))
+            name = decode(name, "", encoding)
+            form.setdefault(name, []).append(decode(value, name, encoding))
     return form
 
 
-def decode(text: str, field: str, is_body: bool = False) -> str:
-    """Decode a name or value of an urlencoded form. Raise FormError with the name `field`."""
+def decode(text: str, field: str, encoding: str = "") -> str:
+    """Decode a name or value of an urlencoded form, which is in `encoding` if it is not UTF-8.
+
+    Raise FormError with the name `field` if there is no such encoding.
+    """
     if "+" in text:
         text = text.replace("+", " ")
     if "%" not in text and text.isascii():
         return text
     data = unquote_to_bytes(text.encode("latin-1"))
-    return _sent(data) if is_body else _utf8(data, field)
+    return _sent(data, encoding) if encoding else _utf8(data, field)
 
 
 def _utf8(data: bytes, field: str) -> str:
@@ -64,12 +74,23 @@ def _utf8(data: bytes, field: str) -> str:
         raise FormError("This is not valid UTF-8.", field) from None
 
 
-def _sent(data: bytes) -> str:
+def _sent(data: bytes, encoding: str) -> str:
     """Return the text of a field in a body."""
     try:
         return data.decode()
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        return decoded(data, encoding, "replace")
+
+
+def _encoding(named: re.Match[str] | re.Match[bytes] | None) -> str:
+    """Return the encoding that a body names, or that of Latin-1 if it names none that is known."""
+    name = named[1] if named else ""
+    name = name if isinstance(name, str) else name.decode()
+    try:
+        decoded(b"a", name, "replace")
+    except LookupError:
+        return "cp1252"
+    return name
 
 
 def is_multipart(content_type: str) -> bool:
@@ -94,6 +115,7 @@ def parse_multipart(content_type: str, body: bytes, file: str = "") -> tuple[For
         raise FormError("The multipart body ends too early.")
     form: Form = {}
     content = b""
+    encoding = _encoding(_OF_MULTIPART(body))
     for part in parts:
         end = part.find(b"\r\n\r\n", 0, PART_HEAD)
         lines = part[: max(end, 0)].decode("latin-1").split("\r\n")
@@ -108,5 +130,5 @@ def parse_multipart(content_type: str, body: bytes, file: str = "") -> tuple[For
                 raise FormError("Files cannot be sent here.", name)
             content = value
         else:
-            form.setdefault(name, []).append(_sent(value))
+            form.setdefault(name, []).append(_sent(value, encoding))
     return form, content

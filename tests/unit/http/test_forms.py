@@ -188,3 +188,25 @@ def test_a_form_on_a_page_in_latin_1_is_read() -> None:
     assert parse_multipart(TYPE, body) == ({name: [text] for name, text in fields.items()}, b"")
     with pytest.raises(FormError):
         parse_urlencoded(sent)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("windows-1251", "Привет"), ("Shift_JIS", "こんにちは"), ("EUC-JP", "こんにちは"),
+        ("gbk", "你好"), ("big5", "你好"), ("windows-1255", "שלום"), ("iso-8859-2", "zażółć"),
+        ("koi8-r", "Привет"), ("euc-kr", "안녕"), ("UTF-8", "ё"),
+    ],
+)  # fmt: skip
+def test_a_form_on_a_page_in_another_encoding_names_it(encoding: str, text: str) -> None:
+    fields = {"message": text, "_charset_": encoding}
+    wanted = {name: [value] for name, value in fields.items()}
+    assert parse_urlencoded(urlencode(fields, encoding=encoding), is_body=True) == wanted
+    body = multipart(*(part(name, value) for name, value in fields.items()))
+    assert parse_multipart(TYPE, body.decode().encode(encoding)) == (wanted, b"")
+
+
+@pytest.mark.parametrize("encoding", ["", "none", "idna", "punycode", "rot13", "base64", "hex"])
+def test_an_encoding_that_is_none_is_that_of_latin_1(encoding: str) -> None:
+    sent = urlencode({"_charset_": encoding, "message": "Zoë"}, encoding="cp1252")
+    assert parse_urlencoded(sent, is_body=True)["message"] == ["Zoë"]
