@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
-from commentsvc import outbox as outbox_queue
 from commentsvc.admin.dashboard import Figures
 from commentsvc.admin.routes import AdminPages, ProgramInterface
 from commentsvc.api.author import AuthorActions
@@ -46,11 +45,10 @@ from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.leader import Leader, SoleLeader, Work, meanwhile
-from commentsvc.comments import queries, site_rows
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import Sites
 from commentsvc.compat.stacosys import CommentsXmlFile, Stacosys, below_web
 from commentsvc.context import ServiceContext
-from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.engine import Location, describe
 from commentsvc.db.errors import DatabaseError
@@ -60,6 +58,7 @@ from commentsvc.db.schema.outbox import WEBMENTIONS
 from commentsvc.delivery import builds, channels
 from commentsvc.delivery.builds import ChangedSites
 from commentsvc.delivery.channel import Channel
+from commentsvc.delivery.settings_rows import sync_settings
 from commentsvc.delivery.worker import OutboxWorker
 from commentsvc.feedback.views import ViewCounter
 from commentsvc.http.bridge import Bridge
@@ -87,8 +86,10 @@ from commentsvc.runtime.control import Control, NoServer, Request, ShowSettings,
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.runtime.handover import Handover, InheritedState
 from commentsvc.runtime.https_redirect import redirecting
+from commentsvc.runtime.settings_watch import RunningParts, StoredSettings
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings import data_dir
+from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import ServerSettings, Settings
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.protected_names import ProtectedNames
@@ -137,24 +138,24 @@ class Start(NamedTuple):
     settings_file: Path | None = None
 
 
-def run(settings: Settings, start: Start) -> None:
+def run(loaded: LoadedSettings, start: Start) -> None:
     """Serve until a signal, or a successor, asks to stop.
 
     Raise DataUnusable, KeyUnusable, SocketsUnusable, ControlError, DatabaseError or OSError if it
     cannot start.
     """
     process.set_up_logging()
-    process.raise_file_limit(settings.server.max_connections)
+    process.raise_file_limit(loaded.settings.server.max_connections)
     try:
-        inherited = asyncio.run(_run_once(settings, start, None))
+        inherited = asyncio.run(_run_once(loaded, start, None))
         while inherited is not None:
-            inherited = asyncio.run(_run_once(settings, start, inherited))
+            inherited = asyncio.run(_run_once(loaded, start, inherited))
     finally:
         stop_all()
 
 
 async def _run_once(
-    settings: Settings, start: Start, inherited: InheritedState | None
+    loaded: LoadedSettings, start: Start, inherited: InheritedState | None
 ) -> InheritedState | None:
     """Serve with the state `inherited` or a new one; return our state if a successor failed."""
     told_to_stop = process.expect_stop()
@@ -163,17 +164,12 @@ async def _run_once(
     succession = Handover(told_to_stop, inherited)
     try:
         async with AsyncExitStack() as stack:
-            opened = await _open(stack, settings, start, succession)
-            parts = build(
-                opened.service,
-                opened.bridge,
-                opened.memory,
-                opened.figures,
-                leads=opened.leader.leads,
-                blog=start.blog,
+            opened = await _open(stack, loaded, start, succession)
+            running = RunningParts(
+                opened.memory.stored, opened.service.database, partial(_make, opened, start.blog)
             )
-            stack.push_async_callback(parts.views.store)
-            await _serve(stack, opened, parts, start, succession)
+            stack.push_async_callback(running.parts.views.store)
+            await _serve(stack, opened, running, start, succession)
             await told_to_stop.wait()
             start.manager.notify("STOPPING=1")
     finally:
@@ -188,17 +184,21 @@ class Memory(msgspec.Struct, frozen=True):
     bans: Bans
     names: ProtectedNames
     changed: ChangedSites
+    stored: StoredSettings
 
     @classmethod
-    def of(cls, settings: Settings) -> "Memory":
+    def of(cls, loaded: LoadedSettings) -> "Memory":
         """Return an empty memory."""
-        return cls(Bans(), ProtectedNames(settings), ChangedSites(settings))
+        settings = loaded.settings
+        names, changed = ProtectedNames(settings), ChangedSites(settings)
+        return cls(Bans(), names, changed, StoredSettings(loaded))
 
     def forget(self, tags: Sequence[str]) -> None:
         """Forget what the purge of `tags` concerns."""
         self.bans.forget(tags)
         self.names.forget(tags)
         self.changed.note(tags)
+        self.stored.forget(tags)
 
 
 class _Opened(msgspec.Struct, frozen=True):
@@ -213,10 +213,10 @@ class _Opened(msgspec.Struct, frozen=True):
 
 
 async def _open(
-    stack: AsyncExitStack, settings: Settings, start: Start, succession: Handover
+    stack: AsyncExitStack, loaded: LoadedSettings, start: Start, succession: Handover
 ) -> _Opened:
     """Open what the service needs of this machine, until `stack` is closed."""
-    data = start.data
+    data, settings = start.data, loaded.settings
     data_dir.prepare(data)
     await _inherit(start, succession)
     name = data_dir.lock(start.instance)
@@ -232,11 +232,13 @@ async def _open(
     pages = ErrorPages(Sites(settings.sites))
     bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0, pages)
     stack.enter_context(_observed(bridge, start.traced))
-    memory = Memory.of(settings)
+    memory = Memory.of(loaded)
     instance = await _instance(stack, settings, bridge, memory)
     database = _open_database(settings, location, bridge, memory, instance)
     stack.push_async_callback(database.close)
     data_dir.remember_served(data, describe(location) if settings.database.url else "")
+    memory.stored.renew(database)
+    settings = memory.stored.settings
     await database.write(sync_settings, settings)
     names = [site.name for site in settings.sites]
     for site in await database.read(site_names.hidden, names):
@@ -250,7 +252,7 @@ async def _open(
         )
     clock = Clock()
     sites = Sites(settings.sites, settings.server.public_url)
-    service = ServiceContext(settings, database, sites, keys, clock)
+    service = ServiceContext(settings, database, sites, keys, clock, loaded)
     backups = ScheduledBackup(settings.backup, location, clock)
     folder = location.parent if isinstance(location, Path) else None
     machine = Machine(folder, start.settings_file, clock)
@@ -380,17 +382,6 @@ def _observed(bridge: Bridge, traced: bool) -> Iterator[None]:
         loop.remove_signal_handler(signal.SIGUSR1)
 
 
-def sync_settings(tx: Transaction, settings: Settings) -> None:
-    """Store what the database has of the settings: sites, and the recipients of messages."""
-    site_rows.sync(tx, [site.name for site in settings.sites])
-    site_rows.set_math(tx, [site.name for site in settings.sites if site.math])
-    pictured = [site.name for site in settings.sites if site.images]
-    site_rows.set_images(tx, settings.server.public_url.rstrip("/"), pictured)
-    mails = settings.mail.host and settings.server.public_url
-    site_rows.set_notices(tx, [site.name for site in settings.sites if site.notices and mails])
-    outbox_queue.sync_targets(tx, channels.targets(settings))
-
-
 class Parts(msgspec.Struct, frozen=True):
     """The parts of a service. They are connected, but nothing runs yet.
 
@@ -411,6 +402,31 @@ class Parts(msgspec.Struct, frozen=True):
     handler: MissLimiter
     leader_works: Sequence[Work]
     own_works: Sequence[Work]
+
+    def go_on(self, former: "Parts") -> None:
+        """Go on where the `former` parts, made with other settings, have ended."""
+        self.outbox.go_on(former.outbox)
+        self.views.go_on(former.views)
+        self.stream.go_on(former.stream)
+        self.programs.queue.go_on(former.programs.queue)
+
+
+def _make(opened: _Opened, blog: Path | None, settings: Settings, former: Parts | None) -> Parts:
+    """Return the parts for the settings in force, in place of the `former` ones."""
+    service = opened.service.with_settings(settings)
+    opened.memory.names.take(settings)
+    opened.bridge.show_errors(ErrorPages(service.sites))
+    parts = build(
+        service,
+        opened.bridge,
+        opened.memory,
+        opened.figures,
+        leads=opened.leader.leads,
+        blog=blog,
+    )
+    if former:
+        parts.go_on(former)
+    return parts
 
 
 def build(
@@ -636,14 +652,19 @@ def _sent_mentions(service: ServiceContext) -> dict[str, Channel]:
 
 
 async def _serve(
-    stack: AsyncExitStack, opened: _Opened, parts: Parts, start: Start, succession: Handover
+    stack: AsyncExitStack,
+    opened: _Opened,
+    running: RunningParts[Parts],
+    start: Start,
+    succession: Handover,
 ) -> None:
     """Begin to answer requests and commands and to do background work; say that all is ready."""
     settings, bridge = opened.service.settings, opened.bridge
     await stack.enter_async_context(redirecting(settings.server, succession))
     if start.instance:
         bridge.share_clients(start.counts, start.instance, start.processes)
-    bridge.serve(parts.handler, succession.inherited.sockets, parts.handler.target_rules)
+    rules = running.parts.handler.target_rules
+    bridge.serve(running, succession.inherited.sockets, rules)
     stack.push_async_callback(_stop, bridge, settings.server.stop_grace, succession, opened.lock)
     scheme = "" if bridge.address.startswith("unix:") else "http://"
     ready = CommandResult(
@@ -653,29 +674,42 @@ async def _serve(
     )
     control = Control(
         start.data / data_dir.control_socket(start.instance),
-        execute=partial(_execute, opened.service),
+        execute=partial(_execute, opened.service, running),
         ready=ready,
         accept=succession.begin,
     )
     await _listen(control, start.data)
     stack.push_async_callback(control.stop, COMMAND_GRACE)
-    works = (opened.leader.run(*parts.leader_works), *(work() for work in parts.own_works))
-    await stack.enter_async_context(meanwhile(*works, start.manager.watch()))
+    running.watch()
+    working = _work(opened.leader, running)
+    await stack.enter_async_context(meanwhile(working, start.manager.watch()))
     stack.enter_context(spared_collector())
     start.announce(ready.address)
     start.manager.notify("READY=1", f"MAINPID={os.getpid()}")
     succession.be_ready()
 
 
-async def _execute(service: ServiceContext, request: Request) -> CommandResult:
+async def _work(leader: Leader, running: RunningParts[Parts]) -> None:
+    """Do the work of the present parts until cancelled."""
+    while True:
+        parts = running.parts
+        works = (leader.run(*parts.leader_works), *(work() for work in parts.own_works))
+        async with meanwhile(*works):
+            await running.replaced()
+
+
+async def _execute(
+    service: ServiceContext, running: RunningParts[Parts], request: Request
+) -> CommandResult:
     """Do what a command asks for; return its result."""
     match request:
         case ShowSettings():
-            return CommandResult(settings=service.settings)
+            running.renew()
+            return CommandResult(settings=running.settings)
         case TryMail():
             from commentsvc.delivery.mail_trial import try_mail  # mail may never be used
 
-            await try_mail(service.settings, request.recipient, service.clock.now_ms())
+            await try_mail(running.settings, request.recipient, service.clock.now_ms())
             return CommandResult()
     return await service.database.write(request.run, service.clock.now_ms())
 

@@ -4,10 +4,11 @@ A part that needs only one of these takes that one, so that its constructor says
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commentsvc.comments.page_urls import Sites
 from commentsvc.db.database import Database
+from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import Clock
 
@@ -16,7 +17,7 @@ from commentsvc.util.clock import Clock
 class ServiceContext:
     """The settings, and the objects made from them. The first of the secret `keys` signs.
 
-    All keys are accepted.
+    All keys are accepted. `loaded` are the settings without those that are stored in the database.
     """
 
     settings: Settings
@@ -24,3 +25,9 @@ class ServiceContext:
     sites: Sites
     keys: Sequence[bytes]
     clock: Clock
+    loaded: LoadedSettings
+
+    def with_settings(self, settings: Settings) -> "ServiceContext":
+        """Return the context with other settings."""
+        sites = Sites(settings.sites, settings.server.public_url)
+        return replace(self, settings=settings, sites=sites)

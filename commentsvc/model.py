@@ -146,6 +146,7 @@ def fragment(comment_id: int) -> str:
 
 
 MODERATORS_TAG: Final = "moderators"  # purged after changes of moderators' names, which are cached
+SETTINGS_TAG: Final = "settings"  # purged after changes of stored settings, with all answers
 # The actors of decisions by programs: see `delivery.akismet` and `delivery.classifier`.
 AKISMET: Final = "Akismet"
 CLASSIFIER: Final = "the classifier"

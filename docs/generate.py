@@ -116,7 +116,8 @@ Or set environment variables, for example in a container:
 `COMMENTSVC_SITE_ORIGINS=https://blog.example` and
 `COMMENTSVC_SERVER_PUBLIC_URL=https://comments.example`. Separate the items of a list by commas. A
 variable whose name ends with `_FILE` holds the path of a file with the value, which keeps secrets
-out of the environment. Variables override the file.
+out of the environment. Variables override the file. Owners can change everyday settings, which
+neither sets, on the moderation pages: see [Moderating](moderating.md#change-settings).
 """
 
 # The settings that most operators want, in the order in which they need them.

@@ -59,6 +59,7 @@ FOR_MODERATORS: Final = (
     "commentsvc/delivery/webhooks.py",
     "commentsvc/legal/",
     "commentsvc/moderation/",
+    "commentsvc/settings/everyday.py",
     "commentsvc/spam/bans.py",
     "commentsvc/spam/reasons.py",
     "commentsvc/templates/mail/account.jinja",

@@ -157,6 +157,10 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "admin.api.queue_stream": "admin/api/test_token_access: what is told, and to whom",
     "admin.api.service": "admin/api/test_token_access: bans, outbox and settings",
     "admin.api.threads": "admin/api/test_token_access: the changes of a page",
+    "delivery.settings_rows": "admin/test_settings: formulas and mails follow the settings",
+    "moderation.stored_settings": "admin/test_settings: what is stored, undone and forgotten",
+    "runtime.settings_watch": "admin/test_settings, and tests/e2e with two instances",
+    "settings.everyday": "admin/test_settings: each setting, there and back",
     "admin.invite": "admin/test_accounts and api/test_token_access: what a link makes",
     "auth.attempts": "admin/test_login_limit: how many, by whom, and at which instance",
     "auth.api_tokens": "admin/api/test_token_access: what a token may do, and what ends it",
@@ -664,6 +668,7 @@ NOT_EXPORTED: dict[str, str] = {
     "the outbox and the inbox": "MailedComment Mailbox Outbox ReceivedMail Target",
     "what was found at other servers": "FollowedPost Mention UnlistedPage",
     "what an import has stored": "Import ImportedRecord ImportedThread",
+    "settings, which are in backups": "SettingChange",
     "what can be computed again": "DailyStats ReactionCount RemovedSpam SearchState",
 }
 # Tables with addresses or networks of persons, and the module that deletes or empties them.

@@ -44,13 +44,12 @@ class Figures(NamedTuple):
 
 
 class Dashboard:
-    """The handlers of the dashboard and of the settings page."""
+    """The handlers of the dashboard."""
 
     def __init__(
         self, context: AdminContext, figures: Figures, conditions: Callable[[], list[Condition]]
     ) -> None:
         service = context.service
-        self._settings = service.settings
         self._kept_days = service.settings.spam.keep_spam_days
         self._sites = [site.name for site in service.settings.sites]
         self._database = service.database
@@ -91,13 +90,6 @@ class Dashboard:
             backup=self._figures.backups.state(),
             failing=self._database.write_health.error,
             conditions=[each.text for each in self._conditions()],
-        )
-
-    @get("/settings", Permission.READ_SERVICE)
-    async def settings(self, context: RequestContext) -> Response:
-        """The settings in effect."""
-        return await self._layout.render(
-            "settings.html", context, here="settings", sections=settings_sections(self._settings)
         )
 
 

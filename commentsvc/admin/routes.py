@@ -21,6 +21,7 @@ from commentsvc.admin.passkeys import PasskeyPages
 from commentsvc.admin.provider import ProviderPages
 from commentsvc.admin.review_queue import ReviewPages
 from commentsvc.admin.saved_replies import SavedReplyPages
+from commentsvc.admin.settings import SettingsPage
 from commentsvc.admin.sign_in import ENTRY, SignIn, home
 from commentsvc.admin.threads import ThreadPages
 from commentsvc.admin.tokens import TokenPages
@@ -56,6 +57,7 @@ class AdminPages:
             OutboxPages(context),
             SavedReplyPages(context),
             Dashboard(context, figures, conditions),
+            SettingsPage(context),
             OwnAccountPages(context),
             AccountPages(context),
             FactorPages(context),

@@ -96,6 +96,10 @@ class CommentStream:
         self._resting = False
         publisher.watch(self.changed, self.concerns)
 
+    def go_on(self, former: "CommentStream") -> None:
+        """Go on with the streams that a former one has begun."""
+        self._followed |= former._followed
+
     @handles(
         "GET",
         "/api/comments/stream",

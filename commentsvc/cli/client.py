@@ -28,6 +28,7 @@ from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
 from commentsvc.model import TEXT, Entry
 from commentsvc.moderation import site_names
+from commentsvc.moderation import stored_settings as stored_values
 from commentsvc.moderation.history import HistoryEntry
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping
@@ -163,6 +164,19 @@ def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
         return []
     names = [site.name for site in known.sites]
     return [site_names.explain(site, names) for site in read(data, site_names.hidden, names)]
+
+
+def stored_settings(data: Path) -> list[str]:
+    """Return a line for each setting that was changed on the moderation pages.
+
+    Raise DatabaseError.
+    """
+    return [
+        f"{f'{change.site}: ' if change.site else ''}{change.key} is {shortened(change.new, 80)},"
+        f" changed on the moderation pages by {change.actor}"
+        for change in read(data, stored_values.current)
+        if change.new is not None
+    ]
 
 
 def server_state(url: str) -> list[str]:

@@ -149,7 +149,9 @@ def serve(
     options = {"server.listen": listen, "server.workers": workers}
     if instance > 1:  # the first one listens there
         options["server.redirect_listen"] = ""
-    settings = loader.load(file, options=options, note=_ignore if instance else _warn)
+    note = _ignore if instance else _warn
+    loaded = loader.load_with_locations(file, options=options, note=note)
+    settings = loaded.settings
     if lines := _unusable(settings):
         raise Failure(lines)
     for line in () if instance else needs.missing(settings):
@@ -189,7 +191,7 @@ def serve(
                 counts=shared,
                 processes=of,
             )
-        app.run(settings, start)
+        app.run(loaded, start)
     finally:
         gc.enable()
 
@@ -349,6 +351,8 @@ def _check_database(data: Path, database: "Location", settings: Settings | None)
         faults = client.check(data, on_progress)
     for line in client.hidden_sites(data, settings):
         click.echo(f"note: {line}")
+    for line in client.stored_settings(data):
+        click.echo(f"settings: {line}")
     if not faults:
         name = database if isinstance(database, Path) else "what PostgreSQL holds"
         click.echo(f"database: {name} is intact, and its counts are right")

@@ -8,21 +8,28 @@ does nothing: otherwise it would read or change comments that nobody sees.
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import click
 
 from commentsvc.cli.common import Failure, find_settings
+from commentsvc.db import sqlite_files
 from commentsvc.db.engine import Location, describe, is_same
+from commentsvc.db.errors import DatabaseError
 from commentsvc.delivery.channel import DeliveryError
+from commentsvc.moderation import stored_settings
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping, ShowSettings, TryMail
-from commentsvc.settings import data_dir, loader
+from commentsvc.settings import data_dir, everyday, loader
 from commentsvc.settings.loader import GivenSetting
 from commentsvc.settings.schema import SECTIONS, Settings, Site
 from commentsvc.util.clock import SYSTEM_CLOCK
 
+# Seconds to wait for another program's lock.
+READ_PATIENCE: Final = 5.0
 # What to do about a setting that only the command or only the server has.
 REMEDY: Final = "restart the server if this is new, or give the command what the server has"
 
@@ -56,12 +63,41 @@ def settings_for(data: Path, settings_file: Path | None, *sections: str) -> Sett
     Raise SettingsError; ControlError; Failure if the command was given others than the server has.
     """
     server = server_settings(data)
-    if server is None:
-        return loader.load(find_settings(settings_file, data))
     file = find_settings(settings_file, data)
+    if server is None:
+        return _without_server(data, file)
     if lines := [*_differences(data, file, server, sections)]:
         raise Failure(lines)
     return server
+
+
+def settings_in_force(data: Path, settings_file: Path | None) -> Settings:
+    """Return the settings of the server that runs on `data`, else those that it would have.
+
+    Raise SettingsError; ControlError.
+    """
+    return server_settings(data) or _without_server(data, find_settings(settings_file, data))
+
+
+def _without_server(data: Path, file: Path | None) -> Settings:
+    """Return the settings of the file, and of the database where that can be read."""
+    loaded = loader.load_with_locations(file)
+    with suppress(DatabaseError):  # it may have no tables yet
+        return everyday.applied(loaded, _stored(loaded.settings.database.url, data))
+    return loaded.settings
+
+
+def _stored(url: str, data: Path) -> dict[everyday.Key, object]:
+    """Return the settings that the database has; none if there is no file. Raise DatabaseError."""
+    if url:
+        from commentsvc.db import postgresql_sessions
+
+        return postgresql_sessions.ask(url, stored_settings.values)
+    path = data / data_dir.DATABASE
+    if not path.exists():
+        return {}
+    dial = partial(sqlite_files.connect, path, READ_PATIENCE, "query_only=1")
+    return sqlite_files.ask(path, dial, stored_settings.values)
 
 
 def location(data: Path) -> Location:
@@ -156,13 +192,21 @@ def _differences(
 
 
 def _site_differences(own: tuple[Site, ...], theirs: tuple[Site, ...]) -> Iterator[str]:
-    """Yield the beginning of a line for each site that differs; no values: they may be secret."""
+    """Yield the beginning of a line for each site that differs; no values: they may be secret.
+
+    What the settings leave at its default may have been changed on the moderation pages.
+    """
+    plain = Site()
     names = [", ".join(site.name for site in sites) for sites in (own, theirs)]
     if names[0] != names[1]:
         yield f"The sites are {names[0]}, but {names[1]} in"
         return
     for site, served in zip(own, theirs, strict=True):
-        keys = [key for key in site.__struct_fields__ if getattr(site, key) != getattr(served, key)]
+        keys = [
+            key
+            for key in site.__struct_fields__
+            if getattr(site, key) not in (getattr(served, key), getattr(plain, key))
+        ]
         if keys:
             yield f"The site {site.name} has other {', '.join(keys)} than in"
 

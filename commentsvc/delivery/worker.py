@@ -101,6 +101,11 @@ class OutboxWorker:
         self._unstored: list[Note] = []  # results that are not in the database yet
         self._stopping = False
 
+    def go_on(self, former: "OutboxWorker") -> None:
+        """Go on with the figures of a former one, and with the results that it has not stored."""
+        self.sent, self.errors, self.backlogs = former.sent, former.errors, former.backlogs
+        self._last_errors, self._unstored = former._last_errors, former._unstored
+
     @property
     def channels(self) -> list[str]:
         """The names of the channels."""

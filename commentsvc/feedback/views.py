@@ -142,6 +142,10 @@ class ViewCounter:
         self._database = database
         self._counted: dict[PageRef, int] = {}
 
+    def go_on(self, former: "ViewCounter") -> None:
+        """Go on with the numbers of a former one."""
+        self._counted = former._counted
+
     def add(self, page: PageRef) -> None:
         """Count a view of a page, unless there are too many other pages."""
         if page in self._counted or len(self._counted) < COUNTED:

@@ -205,6 +205,10 @@ class Bridge:
         self._corked = False
         self._committing: frozenset[str] = frozenset()
 
+    def show_errors(self, pages: ErrorPageMaker) -> None:
+        """Show other pages for errors from now on, except for those that the core answers."""
+        self._pages = pages
+
     @property
     def address(self) -> str:
         """``HOST:PORT`` or ``unix:PATH``, with the real port once `serve` was called."""

@@ -44,12 +44,33 @@ def is_set(variable: str, environ: Mapping[str, str] = os.environ) -> bool:
     return bool(environ.get(variable))
 
 
+class LoadedSettings(NamedTuple):
+    """The settings of the file and the environment, and where each of them is given.
+
+    `locations` names the line or the variable, for the operator, by the name of the site ("" if it
+    belongs to none) and the setting, such as ("blog", "site.policy").
+    """
+
+    settings: Settings
+    locations: Mapping[tuple[str, str], str] = MappingProxyType({})
+
+
 def load(
     path: Path | None,
     environ: Mapping[str, str] = os.environ,
     options: Mapping[str, str | None] = MappingProxyType({}),
     note: Callable[[str], None] = lambda _: None,
 ) -> Settings:
+    """Return the settings that `load_with_locations` returns. Raise SettingsError."""
+    return load_with_locations(path, environ, options, note).settings
+
+
+def load_with_locations(
+    path: Path | None,
+    environ: Mapping[str, str] = os.environ,
+    options: Mapping[str, str | None] = MappingProxyType({}),
+    note: Callable[[str], None] = lambda _: None,
+) -> LoadedSettings:
     """Read the file at `path` (None: no file), then the variables in `environ`.
 
     `options` of the command line ("server.workers": "2", for --workers) override both. `note` is
@@ -66,31 +87,38 @@ def load(
         name: reading.build(SECTIONS[name], table, name) for name, table in reading.tables.items()
     }
     sites = tuple(reading.build(Site, table, "site") for table in reading.repeats)
-    for what, values in (
-        ("name", [site.name for site in sites]),
-        ("origin", [origin for site in sites for origin in site.origins]),
-    ):
-        for value in sorted({value for value in values if values.count(value) > 1}):
-            reading.problems.append(
-                f'The {what} "{value}" is in more than one [[site]]. Keep it in one of them.'
-            )
     settings = Settings(**parts, sites=sites)
-    for contradictions in (
-        _contradictions,
-        _mention_contradictions,
-        _hook_contradictions,
-        _judge_contradictions,
-        _artalk_contradictions,
-        _inbox_contradictions,
-    ):
-        reading.problems += [
-            line
-            for line in contradictions(settings)
-            if reading.wrong.isdisjoint(_NAME.findall(line))  # a default stands in its place
-        ]
+    reading.problems += [
+        line
+        for line in contradictions(settings)
+        if reading.wrong.isdisjoint(_NAME.findall(line))  # a default stands in its place
+    ]
     if reading.problems:
         raise SettingsError(reading.problems)
-    return settings
+    locations = {
+        ("", f"{section}.{key}"): given.where
+        for section, table in reading.tables.items()
+        for key, given in table.items()
+    }
+    for site, table in zip(sites, reading.repeats, strict=True):
+        locations |= {(site.name, f"site.{key}"): given.where for key, given in table.items()}
+    return LoadedSettings(settings, MappingProxyType(locations))
+
+
+def contradictions(settings: Settings) -> Iterator[str]:
+    """Yield a line for each pair of valid settings that contradict each other."""
+    for what, values in (
+        ("name", [site.name for site in settings.sites]),
+        ("origin", [origin for site in settings.sites for origin in site.origins]),
+    ):
+        for value in sorted({value for value in values if values.count(value) > 1}):
+            yield f'The {what} "{value}" is in more than one [[site]]. Keep it in one of them.'
+    yield from _contradictions(settings)
+    yield from _mention_contradictions(settings)
+    yield from _hook_contradictions(settings)
+    yield from _judge_contradictions(settings)
+    yield from _artalk_contradictions(settings)
+    yield from _inbox_contradictions(settings)
 
 
 def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsParser:
@@ -184,7 +212,7 @@ def _mentions_postgresql(path: Path) -> bool:
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:
-    """Yield a line for each pair of valid settings that contradict each other."""
+    """As `contradictions`, for the server and mails."""
     server, mail = settings.server, settings.mail
     if server.hsts and not server.proxy_protocol:
         yield (

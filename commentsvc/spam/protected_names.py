@@ -197,10 +197,14 @@ class ProtectedNames:
 
     def __init__(self, settings: Settings) -> None:
         """Take the names of the settings; `load` adds those of the accounts."""
-        self._given = (*settings.moderation.protected_names, *settings.mail.moderators)
-        self._stale = True
+        self.take(settings)
         self._names: dict[str, str] = {}  # a protected text by its skeletons
         self._avatars: frozenset[str] = frozenset()
+
+    def take(self, settings: Settings) -> None:
+        """Take the names of other settings."""
+        self._given = (*settings.moderation.protected_names, *settings.mail.moderators)
+        self._stale = True
 
     def forget(self, tags: Sequence[str]) -> None:
         """Mark the names as stale if `tags` mean MODERATORS_TAG; any thread may call this."""

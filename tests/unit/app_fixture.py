@@ -5,11 +5,12 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from commentsvc import outbox
 from commentsvc.admin.dashboard import Figures
-from commentsvc.app import Memory, build, sync_settings
+from commentsvc.app import Memory, Parts, build
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.backup.scheduled import ScheduledBackup
 from commentsvc.cluster.membership import InstanceState
@@ -18,10 +19,13 @@ from commentsvc.comments.page_urls import Sites
 from commentsvc.context import ServiceContext
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow
+from commentsvc.delivery.settings_rows import sync_settings
 from commentsvc.http.messages import Request, Response
 from commentsvc.inbox.receiver import MailReceiver
 from commentsvc.model import Entry
 from commentsvc.monitoring.conditions import Machine
+from commentsvc.runtime.settings_watch import RunningParts
+from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import (
     CommentsSettings,
     DatabaseSettings,
@@ -85,25 +89,36 @@ class Served:
 
     def __init__(
         self,
-        settings: Settings,
         folder: Path,
         database: Database,
         blog: Path | None,
         memory: Memory,
     ) -> None:
+        loaded = memory.stored.loaded
+        settings = loaded.settings
         self.clock = SettableClock(int(NOW * 1_000), int(NOW * 1_000))
         self.purged: list[str] = []
         self.database = database
         sites = Sites(settings.sites, settings.server.public_url)
         keys = [b"key" * 16]
         self.links = SignedLinks(keys)
-        self.service = ServiceContext(settings, database, sites, keys, self.clock)
+        self.service = ServiceContext(settings, database, sites, keys, self.clock, loaded)
         self.backups = ScheduledBackup(settings.backup, location(folder), self.clock)
         self.instance: InstanceState | None = None
         self.publisher = Publisher()
         self.machine = Machine(folder, None, self.clock)
         figures = Figures(lambda: STATS, self.backups, lambda: self.instance, self.machine)
-        self.parts = parts = build(self.service, self.publisher, memory, figures, blog=blog)
+
+        def make(settings: Settings, former: Parts | None) -> Parts:
+            memory.names.take(settings)
+            service = self.service.with_settings(settings)
+            parts = build(service, self.publisher, memory, figures, blog=blog)
+            if former:
+                parts.go_on(former)
+            return parts
+
+        self.running = RunningParts(memory.stored, database, make)
+        self.parts = parts = self.running.parts
         self.submissions = parts.submissions
         self.outbox = parts.outbox
         self.views = parts.views
@@ -142,7 +157,8 @@ class Served:
         return asyncio.run(self._answer(_request(method, target, body, peer, headers)))
 
     async def _answer(self, request: Request) -> Response:
-        answer = self.router.handle(request)
+        self.running.renew()
+        answer = self.running.parts.router.handle(request)
         return answer if isinstance(answer, Response) else await answer
 
     def get(self, target: str) -> Response:
@@ -192,11 +208,14 @@ def _request(
 
 @contextlib.contextmanager
 def served(
-    folder: Path, settings: Settings = SETTINGS, blog: Path | None = None
+    folder: Path,
+    settings: Settings = SETTINGS,
+    blog: Path | None = None,
+    locations: Mapping[tuple[str, str], str] = MappingProxyType({}),
 ) -> Iterator[Served]:
     """Open the service on a new database in `folder`."""
     purged: list[str] = []
-    memory = Memory.of(settings)
+    memory = Memory.of(LoadedSettings(settings, locations))
 
     def purge(tags: Sequence[str]) -> None:
         memory.forget(tags)
@@ -206,7 +225,7 @@ def served(
     database.open()
     try:
         database.write_now(sync_settings, settings)
-        service = Served(settings, folder, database, blog, memory)
+        service = Served(folder, database, blog, memory)
         service.purged = purged
         yield service
     finally:

@@ -190,6 +190,16 @@ class Visit:
         self.seat.send("replies", name="Thanks", message="Thank you!")
         return self.seat.get("replies?id=1")
 
+    def changed_setting(self) -> Response:
+        """Return the page with a change in the history."""
+        fields = {"group": "form", "site": "blog", "seen": 0, "text.site.title": "Oaks"}
+        self.seat.send("settings", **fields, password=PASSWORD)
+        return self.seat.get("settings?saved=1")
+
+    def wrong_setting(self) -> Response:
+        fields = {"group": "waiting", "seen": 0, "text.spam.max_links": "many " * 30}
+        return self.seat.send("settings", **fields, password=PASSWORD)
+
     def noted(self) -> Response:
         """Return the page with two private notes that wait, after one was answered."""
         note = {"url": PAGE, "title": TITLE, "author": "Rosa", "email": "rosa@home.example"}
@@ -417,7 +427,13 @@ MODERATION: Final[dict[str, list[State]]] = {
     "POST /moderation/replies": [lambda v: v.seat.send("replies", name="x" * 99, message="Hi")],
     "GET /moderation/outbox": [lambda v: v.seat.get("outbox"), lambda v: v.failed_mail()],
     "GET /moderation/dashboard": [lambda v: v.seat.get("dashboard")],
-    "GET /moderation/settings": [lambda v: v.seat.get("settings")],
+    "POST /moderation/settings": [lambda v: v.wrong_setting()],
+    "GET /moderation/settings": [
+        lambda v: v.seat.get("settings"),
+        lambda v: v.changed_setting(),
+        lambda v: v.seat.get("settings?undo=1"),
+        lambda v: v.seat.get("settings?q=nothing+like+it"),
+    ],
     "GET /moderation/account": [lambda v: v.seat.get("account")],
     "POST /moderation/profile": [lambda v: v.seat.send("profile", public_name="x" * 99, site="x")],
     "POST /moderation/password": [lambda v: v.seat.send("password", password="x", new="x")],

@@ -20,6 +20,7 @@ from commentsvc.db.lock import Lock
 from commentsvc.runtime.control import Control, Request
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.runtime.systemd import Notifier
+from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import ServerSettings, Settings
 from tests.e2e.program import wait_for
 from tests.postgresql_server import Server
@@ -85,10 +86,10 @@ class Held:
 def test_starting_and_stopping_leaves_descriptors_and_threads_as_they_were(
     tmp_path: Path,
 ) -> None:
-    app.run(SETTINGS, start(tmp_path))  # some objects are created once and kept
+    app.run(LoadedSettings(SETTINGS), start(tmp_path))  # some objects are created once and kept
     before = Held()
     for _ in range(5):
-        app.run(SETTINGS, start(tmp_path))
+        app.run(LoadedSettings(SETTINGS), start(tmp_path))
     before.assert_as_before()
     assert not (tmp_path / "control.sock").exists()
 
@@ -100,7 +101,7 @@ def test_a_taken_port_leaves_nothing_held(tmp_path: Path) -> None:
         settings = Settings(server=ServerSettings(listen=address))
         before = Held()
         with pytest.raises(OSError, match=rf"Address already in use: '{address}'"):
-            app.run(settings, start(tmp_path))
+            app.run(LoadedSettings(settings), start(tmp_path))
         before.assert_as_before()
     with Lock(tmp_path):
         pass
@@ -116,7 +117,7 @@ def test_a_failure_of_the_last_step_undoes_all_before(
     monkeypatch.setattr(Control, "start", fail)
     before = Held()
     with pytest.raises(OSError, match="No space"):
-        app.run(SETTINGS, start(tmp_path))
+        app.run(LoadedSettings(SETTINGS), start(tmp_path))
     before.assert_as_before()
     with Lock(tmp_path):
         pass
@@ -124,12 +125,12 @@ def test_a_failure_of_the_last_step_undoes_all_before(
 
 @pytest.mark.usefixtures("_process_as_before")
 def test_a_start_loads_no_library_that_may_never_be_needed(tmp_path: Path) -> None:
-    app.run(SETTINGS, start(tmp_path))
+    app.run(LoadedSettings(SETTINGS), start(tmp_path))
     program = (
         "import sys; from pathlib import Path; "
         "from commentsvc import app; from commentsvc.cli import main;"
-        "from tests.unit.test_app import SETTINGS, start;"
-        "app.run(SETTINGS, start(Path(sys.argv[1]))); print(*sys.modules)"
+        "from tests.unit.test_app import SETTINGS, LoadedSettings, start;"
+        "app.run(LoadedSettings(SETTINGS), start(Path(sys.argv[1]))); print(*sys.modules)"
     )
     words = [sys.executable, "-c", program, str(tmp_path)]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()

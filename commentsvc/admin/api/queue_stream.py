@@ -68,6 +68,10 @@ class QueueStream:
         self._sent: dict[str, tuple[Current, bytes]] = {}
         self._new: set[str] = set()  # tags whose streams may not have reached the core
 
+    def go_on(self, former: "QueueStream") -> None:
+        """Go on with the streams that a former one has begun."""
+        self._sent, self._new = former._sent, former._new
+
     def routes(self) -> list[Route]:
         return [route(STREAM, self.stream)]
 

@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from commentsvc.cli.common import Failure, config_option, counted, find_settings
+from commentsvc.cli.common import Failure, config_option, counted
 from commentsvc.cli.doctor.hints import PROXIES
-from commentsvc.settings import loader
 
 if TYPE_CHECKING:
     from commentsvc.cli.doctor.remote import Finding
@@ -118,10 +117,10 @@ def doctor(
 
 
 def _settings(data: Path, settings_file: Path | None) -> "Settings":
-    """Return the settings of the running server, else those of this command."""
+    """Return the settings of the running server, else those that it would have."""
     from commentsvc.cli import running
 
-    return running.server_settings(data) or loader.load(find_settings(settings_file, data))
+    return running.settings_in_force(data, settings_file)
 
 
 def _print_findings(findings: "Iterable[Finding]", proxy: str | None) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from commentsvc.cli import running
+from commentsvc.cli import client, running
 from commentsvc.cli.doctor import remote
 from commentsvc.cli.doctor.remote import Finding, ProbeClient
 from commentsvc.db.errors import DatabaseError
@@ -38,12 +38,22 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
     if settings.database.url:
         yield database(settings.database.url)
     yield public_url(visitor, settings)
+    yield stored(data)
     if any(site.images for site in settings.sites):
         yield pictures()
     try:
         yield keep_alive(visitor, control.ask(data / data_dir.CONTROL, Ping()))
     except (ControlError, OSError, http.client.HTTPException) as error:
         yield Finding("keep-alive", None, f"the service does not answer on this machine: {error}")
+
+
+def stored(data: Path) -> Finding:
+    """Say which settings were changed on the moderation pages."""
+    try:
+        lines = client.stored_settings(data)
+    except DatabaseError as error:
+        return Finding("stored settings", None, f"the database cannot be read: {error}")
+    return Finding("stored settings", True, "; ".join(lines) or "none are changed in the browser")
 
 
 def database(url: str) -> Finding:

@@ -313,3 +313,18 @@ NOTICES: Final = (
     "ALTER TABLE report ADD COLUMN objects INTEGER NOT NULL DEFAULT 0",
     "CREATE INDEX IF NOT EXISTS report_by_email ON report (email_key) WHERE email_key <> ''",
 )
+
+SETTING_CHANGES: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS setting_change (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        site TEXT,
+        key TEXT NOT NULL,
+        old TEXT,
+        new TEXT,
+        actor TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        undone_by TEXT
+    ) STRICT
+    """,
+)

@@ -80,6 +80,7 @@ STEPS: Final[dict[str, Step]] = {
     "0015_saved_replies": _running(lambda: steps.SAVED_REPLIES),
     "0016_corrected_languages": _running(lambda: steps.CORRECTED_LANGUAGES),
     "0017_notices": _running(lambda: steps.NOTICES),
+    "0018_setting_changes": _running(lambda: steps.SETTING_CHANGES),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -105,6 +105,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0015_saved_replies": lambda: map(_in_its_types, steps.SAVED_REPLIES),
     "0016_corrected_languages": lambda: CORRECTED_LANGUAGES,
     "0017_notices": lambda: map(_in_its_types, steps.NOTICES),
+    "0018_setting_changes": lambda: map(_in_its_types, steps.SETTING_CHANGES),
 }
 
 _FACTS: Final = (

@@ -75,6 +75,26 @@ class SavedReplyTable(Table):
         table_name = "saved_reply"
 
 
+class SettingChangeTable(Table):
+    """A change of a setting of a `site`, NULL for the service: `old` and `new` are its JSON values.
+
+    The newest change of a setting has its value; NULL stands for that of the file, or the default.
+    `undone_by` is who took the change back, by another one.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    site = peewee.TextField(null=True)
+    key = peewee.TextField()
+    old = peewee.TextField(null=True)
+    new = peewee.TextField(null=True)
+    actor = peewee.TextField()
+    created_at = peewee.IntegerField()
+    undone_by = peewee.TextField(null=True)
+
+    class Meta:
+        table_name = "setting_change"
+
+
 class UnlistedPageTable(Table):
     """A page with comments that the blog's sitemap does not list: see `moderation.moved_pages`.
 
@@ -138,6 +158,7 @@ TABLES: Final = (
     ChangeTable,
     InternalNoteTable,
     SavedReplyTable,
+    SettingChangeTable,
     UnlistedPageTable,
     TrainingTokenTable,
     TrainingCommentTable,

@@ -69,6 +69,7 @@ ROUTES = {
     "GET /moderation/bans": "read service",
     "GET /moderation/outbox": "read service",
     "GET /moderation/settings": "read service",
+    "POST /moderation/settings": "administer",
     "POST /moderation/ban": "decide service",
     "POST /moderation/ban-comments": "decide service",
     "POST /moderation/unban": "decide service",

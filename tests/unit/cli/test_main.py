@@ -18,6 +18,7 @@ from commentsvc.comments import queries, site_rows
 from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.moderation import profiles
 from commentsvc.settings import data_dir, loader
+from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import Settings
 from tests.unit.database_fixture import NOW, add, location, opened
 from tests.unit.imports.import_samples import DISQUS
@@ -47,8 +48,8 @@ class Served:
     takes_over: bool
     traced: bool
 
-    def run(self, settings: Settings, start: app.Start) -> None:
-        self.settings, self.data, self.blog = settings, start.data, start.blog
+    def run(self, loaded: LoadedSettings, start: app.Start) -> None:
+        self.settings, self.data, self.blog = loaded.settings, start.data, start.blog
         self.takes_over, self.traced = start.takes_over, start.traced
         start.announce("http://127.0.0.1:1")
 

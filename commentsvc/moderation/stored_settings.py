@@ -1,0 +1,179 @@
+"""Stored settings: what owners have changed in the browser, and the history of these changes.
+
+The newest change of a setting has its value. Undoing a change writes a new one, so that nothing is
+ever rewritten. Each instance reads the values anew after SETTINGS_TAG was purged, and all cached
+answers are purged with it.
+
+A setting that cannot be changed raises SettingRefused.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from peewee import fn
+
+from commentsvc.db.connection import Snapshot, Transaction
+from commentsvc.db.schema.moderation import SettingChangeTable as Table
+from commentsvc.model import EVERY_TAG, SETTINGS_TAG
+from commentsvc.settings import everyday
+from commentsvc.settings.everyday import SETTINGS, Key
+from commentsvc.settings.loader import LoadedSettings, contradictions
+from commentsvc.settings.parser import SettingsError
+from commentsvc.settings.schema import Settings
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
+
+KEPT: Final = 200  # older changes are forgotten, unless they are the newest of their setting
+SHOWN: Final = 30  # in the history
+
+_encode = msgspec.json.encode
+
+
+class SettingRefused(Exception):
+    """A setting cannot be changed; `text` says why."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(str(text))
+        self.text = text
+
+
+class SettingChange(msgspec.Struct, frozen=True):
+    """A change of a setting; `old` and `new` are JSON, None for the value of the file."""
+
+    id: int
+    site: str | None
+    key: str
+    old: str | None
+    new: str | None
+    actor: str
+    created_at: int
+    undone_by: str | None
+
+    @property
+    def of(self) -> Key:
+        """Which setting was changed."""
+        return (self.site or "", self.key)
+
+    def value(self, text: str | None) -> Any:  # Any: whatever type the setting has
+        """Return the value in `old` or `new`; None for that of the file. Raise SettingsError."""
+        return None if text is None else SETTINGS[self.key].parse(msgspec.json.decode(text))
+
+
+_COLUMNS: Final = [getattr(Table, name) for name in SettingChange.__struct_fields__]
+
+
+def current(snapshot: Snapshot) -> list[SettingChange]:
+    """Return the newest change of each setting, oldest first."""
+    newest = Table.select(fn.MAX(Table.id)).group_by(Table.site, Table.key)
+    found = Table.select(*_COLUMNS).where(Table.id.in_(newest)).order_by(Table.id)
+    return [SettingChange(*row) for row in snapshot.query(found)]
+
+
+def values(snapshot: Snapshot) -> dict[Key, object]:
+    """Return the stored values, as JSON has them, oldest change first."""
+    return {
+        change.of: msgspec.json.decode(change.new)
+        for change in current(snapshot)
+        if change.new is not None
+    }
+
+
+def history(snapshot: Snapshot) -> list[SettingChange]:
+    """Return the newest changes of settings that can still be changed, the newest first."""
+    found = Table.select(*_COLUMNS).where(Table.key.in_([*SETTINGS]))
+    rows = snapshot.query(found.order_by(Table.id.desc()).limit(SHOWN))
+    return [SettingChange(*row) for row in rows]
+
+
+class Change(msgspec.Struct, frozen=True):
+    """What an account `who` changes at the time `now`: a new value for each of some settings.
+
+    `seen` is the newest change that it had seen then.
+    """
+
+    wanted: Mapping[Key, Any]  # Any: values of different types
+    seen: int
+    who: str
+    now: int
+
+
+def store(tx: Transaction, loaded: LoadedSettings, change: Change) -> Settings:
+    """Store the values that differ from those in force; return the settings then in force.
+
+    Nothing is stored if one of them cannot be. Raise SettingRefused, also if somebody else has
+    changed one of them since.
+    """
+    newest = {each.of: each for each in current(tx)}
+    before = everyday.applied(loaded, values(tx))
+    for key, new in change.wanted.items():
+        old = everyday.value(before, key)
+        if new == old:
+            continue
+        if key in loaded.locations:
+            raise SettingRefused(_("%(what)s is set elsewhere.", what=SETTINGS[key[1]].label))
+        last = newest.get(key)
+        if last and last.id > change.seen:
+            raise SettingRefused(_meanwhile(last))
+        usual = everyday.value(loaded.settings, key)
+        _add(tx, key, (last.new if last else None, None if new == usual else new), change)
+    stored = values(tx)
+    settings = everyday.applied(loaded, stored)
+    _refuse_contradictions(loaded, change, settings)
+    _forget_old(tx)
+    tx.purge(SETTINGS_TAG)
+    tx.purge(EVERY_TAG)
+    return settings
+
+
+def undo(tx: Transaction, loaded: LoadedSettings, change_id: int, who: str, now: int) -> Settings:
+    """Take back a change, if it is the newest of its setting; return the settings in force then.
+
+    Raise SettingRefused.
+    """
+    found = next((each for each in current(tx) if each.id == change_id), None)
+    if found is None or found.key not in SETTINGS:
+        raise SettingRefused(_("This setting was changed again: undo that first."))
+    if found.of not in {*everyday.keys(loaded.settings)}:
+        raise SettingRefused(_("There is no site %(site)s any more.", site=found.site))
+    try:
+        old = found.value(found.old)
+    except SettingsError as error:
+        raise SettingRefused(str(error)) from error
+    usual = everyday.value(loaded.settings, found.of)
+    wanted = {found.of: usual if old is None else old}
+    settings = store(tx, loaded, Change(wanted, change_id, who, now))
+    tx.change(Table.update(undone_by=who).where(Table.id == change_id))
+    return settings
+
+
+def _add(tx: Transaction, key: Key, values: tuple[str | None, Any], change: Change) -> None:
+    old, new = values
+    written = None if new is None else _encode(new).decode()
+    row = {"site": key[0] or None, "key": key[1], "old": old, "new": written}
+    tx.change(Table.insert(row | {"actor": change.who, "created_at": change.now}))
+
+
+def _meanwhile(last: SettingChange) -> Text:
+    return _(
+        "%(name)s has changed “%(what)s” since you opened this page. Compare both, and save again.",
+        name=last.actor,
+        what=SETTINGS[last.key].label,
+    )
+
+
+def _refuse_contradictions(loaded: LoadedSettings, change: Change, found: Settings) -> None:
+    """Raise SettingRefused if something is not in force, since it contradicts another setting."""
+    new = found
+    for key, wanted in change.wanted.items():
+        if everyday.value(found, key) != wanted:
+            new = everyday.replaced(new, key, wanted)
+    if problems := [*contradictions(new)]:
+        raise SettingRefused(" ".join(problems))
+
+
+def _forget_old(tx: Transaction) -> None:
+    ids = tx.query(Table.select(Table.id).order_by(Table.id.desc()).limit(1).offset(KEPT))
+    if ids:
+        newest: Sequence[int] = [each.id for each in current(tx)]
+        tx.change(Table.delete().where(Table.id <= ids[0][0], Table.id.not_in(newest)))

@@ -1,0 +1,127 @@
+"""The parts of the running service, made anew whenever stored settings have changed.
+
+Each part keeps the settings with which it was made. So after a change all of them are made again,
+which takes about 10 ms, and take the place of the former ones between two requests. The transaction
+that changes a setting purges SETTINGS_TAG, here and, by the channel, on the other instances: the
+next request on each of them is answered with the new settings, as after a change of bans. What has
+begun before goes on with the old ones; its answer is not cached, since all answers were purged.
+
+If the values cannot be read, the next request tries again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Generic, Protocol, TypeVar
+
+from commentsvc.db.database import Database
+from commentsvc.db.errors import DatabaseError
+from commentsvc.http.messages import Request, Response
+from commentsvc.model import SETTINGS_TAG, is_purged
+from commentsvc.moderation import stored_settings
+from commentsvc.settings import everyday
+from commentsvc.settings.loader import LoadedSettings
+from commentsvc.settings.schema import Settings
+
+_log = logging.getLogger(__name__)
+
+
+class Handler(Protocol):
+    """What answers requests."""
+
+    def handle(self, request: Request) -> Response | Awaitable[Response]:
+        """Answer a request now or later."""
+
+
+class Handling(Protocol):
+    """The parts of a service."""
+
+    @property
+    def handler(self) -> Handler:
+        """What answers requests."""
+
+
+P = TypeVar("P", bound=Handling)
+
+
+class StoredSettings:
+    """The settings in force: those of the file, and over its defaults those that are stored."""
+
+    def __init__(self, loaded: LoadedSettings) -> None:
+        self.settings = loaded.settings
+        self.loaded = loaded
+        self.changed: Callable[[], None] = lambda: None  # called by any thread
+        self._stale = True
+
+    def forget(self, tags: Sequence[str]) -> None:
+        """Mark the settings as stale if `tags` mean SETTINGS_TAG; any thread may call this."""
+        if is_purged(SETTINGS_TAG, tags):
+            self._stale = True
+            self.changed()
+
+    def renew(self, database: Database) -> bool:
+        """Read the values if they are stale; return whether other settings are in force now.
+
+        Raise DatabaseError; then they stay stale.
+        """
+        if not self._stale:
+            return False
+        self._stale = False  # before the read, so that a change during it makes them stale again
+        try:
+            stored = database.read_now(stored_settings.values)
+        except DatabaseError:
+            self._stale = True
+            raise
+        settings = everyday.applied(self.loaded, stored)
+        is_new, self.settings = settings != self.settings, settings
+        return is_new
+
+
+class RunningParts(Generic[P]):
+    """The present `parts`, which `make` makes from settings and the former ones."""
+
+    def __init__(
+        self,
+        stored: StoredSettings,
+        database: Database,
+        make: Callable[[Settings, P | None], P],
+    ) -> None:
+        self.parts = make(stored.settings, None)
+        self._stored = stored
+        self._database = database
+        self._make = make
+        self._replaced = asyncio.Event()
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the present parts."""
+        return self._stored.settings
+
+    def watch(self) -> None:
+        """Make the parts anew soon after a change, also while no request comes."""
+        loop = asyncio.get_running_loop()
+        self._stored.changed = lambda: _soon(loop, self.renew)
+
+    def handle(self, request: Request) -> Response | Awaitable[Response]:
+        """Answer a request with the settings that are in force."""
+        self.renew()
+        return self.parts.handler.handle(request)
+
+    def renew(self) -> None:
+        """Make the parts anew if other settings are in force."""
+        with suppress(DatabaseError):  # each use of the database says so
+            if self._stored.renew(self._database):
+                self.parts = self._make(self._stored.settings, self.parts)
+                self._replaced.set()
+                _log.info("settings were changed on the moderation pages, and are in force")
+
+    async def replaced(self) -> None:
+        """Wait until other parts have taken the place of the present ones."""
+        await self._replaced.wait()
+        self._replaced.clear()
+
+
+def _soon(loop: asyncio.AbstractEventLoop, renew: Callable[[], None]) -> None:
+    with suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(renew)

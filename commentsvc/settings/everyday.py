@@ -1,0 +1,245 @@
+"""Everyday settings: those that an owner may change in the browser, and what they say.
+
+They are stored in the database. What the file or the environment sets has priority. A secret, an
+address to which the server connects, a path and what the core takes at its start are never among
+them; nor is who gets the mails by which comments are decided.
+
+Values are read by the parser of the file, so that bounds and messages are the same.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, get_args, get_origin
+
+import msgspec
+
+from commentsvc.settings.loader import LoadedSettings, contradictions
+from commentsvc.settings.parser import GivenValue, SettingsError, SettingsParser
+from commentsvc.settings.schema import SECTIONS, Settings
+from commentsvc.util.i18n import Text
+from commentsvc.util.i18n import gettext as _
+
+# A setting of a site, by the site's name, or one of the service, whose site is "".
+Key = tuple[str, str]
+
+ASKED: Final = {
+    "hidden": _("not asked for"),
+    "optional": _("optional"),
+    "required": _("required"),
+}
+POLICIES: Final = {
+    "all": _("All comments wait for approval."),
+    "first": _("The first comments of an author wait for approval."),
+    "suspicious": _("Only suspicious comments wait for approval."),
+    "none": _("Comments are published at once."),
+}
+VOTES: Final = {"off": _("none"), "up": _("for comments only"), "both": _("for and against")}
+DIGESTS: Final = {"off": _("for each comment"), "hourly": _("hourly"), "daily": _("daily")}
+
+
+class EverydaySetting(NamedTuple):
+    """A setting, such as "spam.max_links".
+
+    `label` is what stands before the field. A switch has a sentence instead, which is true if it is
+    on. `words` are the sentences for the values, if only these are allowed.
+    """
+
+    name: str
+    label: Text
+    words: Mapping[str, Text] = {}
+
+    @property
+    def field(self) -> msgspec.structs.FieldInfo:
+        """What the schema says about it."""
+        section, key = self.name.split(".")
+        fields = msgspec.structs.fields(SECTIONS[section])
+        return next(field for field in fields if field.name == key)
+
+    @property
+    def kind(self) -> str:
+        """How it is typed in: "switch", "words", "lines", "number", "text" or "long text"."""
+        kind = get_args(self.field.type)[0]
+        if kind is bool:
+            return "switch"
+        if self.words:
+            return "words"
+        if get_origin(kind) is tuple:
+            return "lines"
+        if kind is int:
+            return "number"
+        return "long text" if self.name == "site.guidelines" else "text"
+
+    @property
+    def is_of_site(self) -> bool:
+        """Whether each site has it."""
+        return self.name.startswith("site.")
+
+    def parse(self, value: object) -> Any:  # Any: whatever type the schema has for it
+        """Return a value in its normal form. Raise SettingsError, as the file's parser does."""
+        section, key = self.name.split(".")
+        reading = SettingsParser("", {section: SECTIONS[section]}, repeated="", others=())
+        given = GivenValue(value, self.name, from_text=False)
+        built = reading.build(SECTIONS[section], {key: given}, section)
+        if reading.problems:
+            raise SettingsError(reading.problems)
+        return getattr(built, key)
+
+    def typed(self, text: str) -> Any:  # Any: as above
+        """Return the value that somebody has typed, one item of a list on each line.
+
+        Raise SettingsError.
+        """
+        text = text.replace("\r\n", "\n").strip()
+        value: object = text
+        if self.kind == "lines":
+            value = [line.strip() for line in text.split("\n") if line.strip()]
+        elif self.kind == "switch":
+            value = bool(text)
+        elif self.kind == "number" and text.isascii() and text.isdigit() and len(text) < 10:
+            value = int(text)
+        return self.parse(value)
+
+    def sentence(self, value: Any) -> Text:  # Any: as above
+        """Return what a value means: a sentence, or the label and the value."""
+        if self.kind == "switch":
+            return self.label if value else _("Off: %(what)s", what=self.label)
+        if self.kind == "words":
+            return _labelled(self.label, self.words[value])
+        shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        return _labelled(self.label, " ".join(shown.split()) or _("none"))
+
+
+def _labelled(label: Text, value: object) -> Text:
+    return _("%(label)s: %(value)s", label=label, value=value)
+
+
+class Group(NamedTuple):
+    """Settings that stand in one form, under a title."""
+
+    name: str
+    title: Text
+    settings: tuple[EverydaySetting, ...]
+
+
+_S = EverydaySetting
+GROUPS: Final = (
+    Group(
+        "waiting",
+        _("What waits for approval"),
+        (
+            _S("moderation.policy", _("Approval"), POLICIES),
+            _S("moderation.trust_after", _("Approved comments until an author is trusted")),
+            _S("moderation.protected_names", _("Names and addresses that nobody else may use")),
+            _S("spam.max_links", _("Most links in a comment that does not wait")),
+            _S("spam.blocked_words", _("Words of comments that wait")),
+            _S("spam.scripts", _("Scripts in which readers write")),
+        ),
+    ),
+    Group(
+        "spam",
+        _("Spam"),
+        (
+            _S("spam.spam_score", _("Points from which a comment is spam (0: never)")),
+            _S("spam.bayes", _("The filter learns from your decisions.")),
+            _S("spam.duplicates", _("Texts that were sent before get points.")),
+            _S("spam.rate_limit", _("Comments of one network")),
+            _S("spam.pending_limit", _("Waiting comments of one network")),
+            _S("spam.keep_spam_days", _("Days until spam is deleted (0: never)")),
+        ),
+    ),
+    Group(
+        "readers",
+        _("Readers and mails"),
+        (
+            _S("comments.votes", _("Votes on comments"), VOTES),
+            _S("moderation.edit_minutes", _("Minutes in which authors can change a comment")),
+            _S("mail.reply_notifications", _("Readers can get mails about replies.")),
+            _S("mail.digest", _("Mails to moderators"), DIGESTS),
+            _S("mail.language", _("Language of mails to moderators")),
+        ),
+    ),
+    Group(
+        "site",
+        _("Comments of this site"),
+        (
+            _S("site.policy", _("Approval"), {"": _("As for all sites."), **POLICIES}),
+            _S("site.close_days", _("Days until a page closes for comments (0: never)")),
+            _S("site.reactions", _("Emoji with which readers react to a page")),
+            _S("site.math", _("Formulas between dollar signs are shown.")),
+            _S("site.views", _("Page views are counted.")),
+            _S("site.private_notes", _("Readers can send private notes.")),
+            _S("site.notices", _("Reporters and authors are mailed decisions.")),
+            _S("site.moved_pages", _("Pages that have moved are searched for.")),
+            _S("site.translations", _("Translations of a page share its comments.")),
+        ),
+    ),
+    Group(
+        "form",
+        _("The form of this site"),
+        (
+            _S("site.language", _("Language")),
+            _S("site.title", _("Title of the blog")),
+            _S("site.contact", _("Who answers for the blog")),
+            _S("site.name_field", _("Name"), ASKED),
+            _S("site.email_field", _("Email address"), ASKED),
+            _S("site.website_field", _("Website"), ASKED),
+            _S("site.sign_in", _("Ways to sign in (mail, provider, blog, required)")),
+            _S("site.guidelines", _("Guidelines above the form, in Markdown")),
+            _S("site.agreement", _("Text of a box that has to be ticked")),
+        ),
+    ),
+)
+SETTINGS: Final = {each.name: each for group in GROUPS for each in group.settings}
+
+
+def value(settings: Settings, key: Key) -> Any:  # Any: whatever type the schema has for it
+    """Return the value of a setting. Raise KeyError if there is no such site."""
+    site, (section, field) = key[0], key[1].split(".")
+    if section != "site":
+        return getattr(getattr(settings, section), field)
+    return getattr({each.name: each for each in settings.sites}[site], field)
+
+
+def replaced(settings: Settings, key: Key, new: Any) -> Settings:  # Any: as above
+    """Return the settings with another value."""
+    site, (section, field) = key[0], key[1].split(".")
+    change = msgspec.structs.replace
+    if section != "site":
+        return change(settings, **{section: change(getattr(settings, section), **{field: new})})
+    sites = [change(each, **{field: new}) if each.name == site else each for each in settings.sites]
+    return change(settings, sites=tuple(sites))
+
+
+def keys(settings: Settings) -> Iterator[Key]:
+    """Yield all settings that can be changed: those of the service, then those of each site."""
+    yield from (("", name) for name, each in SETTINGS.items() if not each.is_of_site)
+    for site in settings.sites:
+        yield from ((site.name, name) for name, each in SETTINGS.items() if each.is_of_site)
+
+
+def applied(loaded: LoadedSettings, stored: Mapping[Key, object]) -> Settings:
+    """Return the settings with the values that are `stored`, as JSON has them.
+
+    What the file or the environment sets stays, and so does what an invalid value, or one for a
+    site that is gone, would change. So does what contradicts the file.
+    """
+    known = {*keys(loaded.settings)} - {*loaded.locations}
+    settings = loaded.settings
+    for key, given in stored.items():
+        if key not in known:
+            continue
+        try:
+            new = replaced(settings, key, SETTINGS[key[1]].parse(given))
+        except SettingsError:
+            continue
+        if not any(contradictions(new)):
+            settings = new
+    return settings
+
+
+def differing(settings: Settings) -> Iterator[Key]:
+    """Yield the settings that are not the defaults."""
+    plain = Settings()
+    for site, name in keys(settings):
+        usual = value(plain, (plain.sites[0].name if site else "", name))
+        if value(settings, (site, name)) != usual:
+            yield (site, name)

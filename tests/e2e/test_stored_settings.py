@@ -1,0 +1,142 @@
+"""Settings that an owner changes in the browser: in force at once on every instance, and kept."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.e2e.program import Service, command
+from tests.postgresql_server import Server
+
+Start = Callable[..., Service]
+PASSWORD = "a good new password"
+
+
+class Owner:
+    """The owner ann, signed in to a service."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._cookies: dict[str, str] = {}
+        assert self.post("sign-in", name="ann", password=PASSWORD) == 303
+
+    def ask(self, method: str, page: str, body: bytes = b"", **headers: str) -> tuple[int, str]:
+        headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        fields = {name.replace("_", "-"): value for name, value in headers.items() if value}
+        with closing(self._service.connection()) as connection:
+            connection.request(method, f"/moderation/{page}", body or None, fields)
+            answer = connection.getresponse()
+            for name, value in answer.getheaders():
+                if name == "Set-Cookie":
+                    key, _, kept = value.partition(";")[0].partition("=")
+                    self._cookies[key] = kept
+            return answer.status, answer.read().decode()
+
+    def post(self, page: str, **fields: object) -> int:
+        _, form = self.ask("GET", page)
+        csrf = re.findall(r'name="csrf_token" value="([0-9a-f]+)"', form)[0]
+        body = urlencode({"csrf_token": csrf, **fields}).encode()
+        kind = "application/x-www-form-urlencoded"
+        return self.ask("POST", page, body, Origin="null", Content_Type=kind)[0]
+
+    def save(self, group: str, **typed: object) -> int:
+        """Save fields of a form, named as `spam__max_links`."""
+        status, page = self.ask("GET", "settings")
+        assert status == 200, page
+        seen = re.findall(r'name="seen" value="(\d+)"', page)[0]
+        fields = {f"text.{name.replace('__', '.')}": value for name, value in typed.items()}
+        fields |= {"group": group, "site": "blog", "seen": seen, "password": PASSWORD}
+        return self.post("settings", **fields)
+
+
+def add_owner(data: Path, **environ: str) -> None:
+    made = command("moderator", "add", "ann", "--data", data, given=PASSWORD, environ=environ)
+    assert made.code == 0, made
+
+
+def test_a_changed_setting_outlives_a_restart_and_commands_know_it(
+    data: Path, start: Start
+) -> None:
+    service = start(data)
+    add_owner(data)
+    owner = Owner(service)
+    assert service.submit("/a/", "Hello", author="Zoe").status == 202
+    assert owner.save("waiting", moderation__policy="none") == 303
+    assert service.submit("/a/", "Hello again", author="Zoe").status == 201
+    assert owner.save("form", site__title="Oaks") == 303
+    line = 'settings: moderation.policy is "none", changed on the moderation pages by ann'
+    assert line in command("check", "--data", data).out
+    assert "note: " not in command("check", "--data", data).err
+    assert service.stop() == 0
+    assert line in command("check", "--data", data).out
+    again = start(data)
+    assert again.submit("/b/", "After a restart", author="Zoe").status == 201
+    assert Owner(again).post("settings", undo=1, password=PASSWORD) == 303
+    assert again.submit("/b/", "Once more", author="Zoe").status == 202
+
+
+def test_what_the_environment_sets_cannot_be_changed(data: Path, start: Start) -> None:
+    service = start(data, environ={"COMMENTSVC_MODERATION_POLICY": "none"})
+    add_owner(data)
+    owner = Owner(service)
+    assert "set by COMMENTSVC_MODERATION_POLICY" in owner.ask("GET", "settings")[1]
+    assert owner.save("waiting", moderation__policy="all", spam__max_links=7) == 303
+    assert service.submit("/a/", "Hello", author="Zoe").status == 201
+
+
+@pytest.fixture
+def pair(
+    data: Path, start: Start, postgresql_server: Server, tmp_path: Path
+) -> Iterator[tuple[Service, Service]]:
+    """Two instances on one PostgreSQL, with data folders of their own."""
+    postgresql_server.run("CREATE DATABASE settings_of_two")
+    environ = {
+        "COMMENTSVC_DATABASE_URL": postgresql_server.url("settings_of_two"),
+        "COMMENTSVC_AUTH_SECRET_KEY": "k" * 32,
+        "COMMENTSVC_SPAM_RATE_LIMIT": "off",
+    }
+    other = tmp_path / "other"
+    other.mkdir()
+    with ExitStack() as stack:
+        first, second = start(data, environ=environ), start(other, environ=environ)
+        stack.callback(postgresql_server.run, "DROP DATABASE settings_of_two WITH (FORCE)")
+        stack.callback(first.stop)
+        stack.callback(second.stop)
+        add_owner(data, **environ)
+        yield first, second
+
+
+@pytest.mark.sqlite_only("it makes its own database, of PostgreSQL")
+def test_an_acknowledged_change_is_in_force_on_every_instance(
+    pair: tuple[Service, Service],
+) -> None:
+    first, second = pair
+    owner, other = Owner(first), Owner(second)
+    for number in range(10):
+        policy = ("none", "all")[number % 2]
+        at = (owner, other)[number % 3 == 0]
+        assert at.save("waiting", moderation__policy=policy) == 303
+        expected = 201 if policy == "none" else 202
+        for service in pair:
+            assert (
+                service.submit("/a/", f"Text {number} at {service.port}", author="Zoe").status
+                == expected
+            )
+
+
+@pytest.mark.sqlite_only("it makes its own database, of PostgreSQL")
+def test_a_cached_answer_is_not_used_after_an_acknowledged_change(
+    pair: tuple[Service, Service],
+) -> None:
+    owner = Owner(pair[0])
+    for votes in ("off", "both", "up"):
+        for service in pair:
+            service.request("GET", "/api/comments?url=/a/")
+        assert owner.save("readers", comments__votes=votes) == 303
+        for service in pair:
+            assert (
+                service.request("GET", "/api/comments?url=/a/").json().get("voting", "off") == votes
+            )

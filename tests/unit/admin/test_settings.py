@@ -1,0 +1,311 @@
+"""The settings page: what an owner changes is in force at once, and can be undone."""
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from commentsvc.auth import accounts
+from commentsvc.comments.page_urls import PageRef
+from commentsvc.db.connection import Transaction
+from commentsvc.db.schema.moderation import SettingChangeTable
+from commentsvc.moderation import profiles, stored_settings
+from commentsvc.settings import everyday
+from commentsvc.settings.everyday import GROUPS, SETTINGS, EverydaySetting
+from commentsvc.settings.parser import SettingsError
+from commentsvc.settings.schema import SECTIONS, Settings
+from tests.unit.admin_client import HASH, PASSWORD, Seat, header, seated, text
+from tests.unit.app_fixture import SETTINGS as GIVEN
+from tests.unit.app_fixture import Served, data, served
+
+HOUR = 3_600  # seconds
+
+# A value that is typed for each setting, and the value that it gives.
+TYPED: dict[str, tuple[str, object]] = {
+    "moderation.policy": ("none", "none"),
+    "moderation.trust_after": ("3", 3),
+    "moderation.protected_names": ("Ann\r\nBen Beech", ("Ann", "Ben Beech")),
+    "spam.max_links": ("7", 7),
+    "spam.blocked_words": ("casino, online\r\n\r\n pills ", ("casino, online", "pills")),
+    "spam.scripts": ("latin\ngreek", ("latin", "greek")),
+    "spam.spam_score": ("0", 0),
+    "spam.bayes": ("", False),
+    "spam.duplicates": ("", False),
+    "spam.rate_limit": ("3/minute", "3/minute"),
+    "spam.pending_limit": ("5/day", "5/day"),
+    "spam.keep_spam_days": ("7", 7),
+    "comments.votes": ("both", "both"),
+    "moderation.edit_minutes": ("60", 60),
+    "mail.reply_notifications": ("", False),
+    "mail.digest": ("daily", "daily"),
+    "mail.language": ("de", "de"),
+    "site.policy": ("all", "all"),
+    "site.close_days": ("90", 90),
+    "site.reactions": ("👍\n🎉", ("👍", "🎉")),
+    "site.math": ("1", True),
+    "site.views": ("1", True),
+    "site.private_notes": ("1", True),
+    "site.notices": ("1", True),
+    "site.moved_pages": ("", False),
+    "site.translations": ("1", True),
+    "site.language": ("fr", "fr"),
+    "site.title": ("Another blog", "Another blog"),
+    "site.contact": ("Ann, Bree", "Ann, Bree"),
+    "site.name_field": ("optional", "optional"),
+    "site.email_field": ("hidden", "hidden"),
+    "site.website_field": ("required", "required"),
+    "site.sign_in": ("mail", ("mail",)),
+    "site.guidelines": ("Be *kind*.\r\n\r\nThanks.", "Be *kind*.\n\nThanks."),
+    "site.agreement": ("I agree", "I agree"),
+}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path) as service:
+        yield service
+
+
+@pytest.fixture
+def seat(service: Served) -> Seat:
+    return seated(service)
+
+
+def filled(seat: Seat, name: str, site: str = "blog") -> dict[str, str]:
+    """Return the fields of a form as the page shows them."""
+    page = text(seat.get(f"settings?site={site}"))
+    group = next(each for each in GROUPS if any(s.name == name for s in each.settings))
+    form = page[page.index(f'name="group" value="{group.name}"') :]
+    form = form[: form.index("</form>")]
+    fields = dict(re.findall(r'<input type="text" id="(text[^"]*)" [^>]*value="([^"]*)"', form))
+    fields |= re.findall(r'<input id="(text[^"]*)" type="checkbox" [^>]*value="(1)" checked', form)
+    fields |= re.findall(r'<textarea id="([^"]*)"[^>]*>\n([^<]*)</textarea>', form)
+    for choice, options in re.findall(r'(?s)<select id="([^"]*)"[^>]*>(.*?)</select>', form):
+        fields[choice] = re.findall(r'value="([^"]*)" selected', options)[0]
+    fields = {key: html.unescape(value) for key, value in fields.items()}
+    seen = re.search(r'name="seen" value="(\d+)"', page)
+    assert seen
+    return fields | {"group": group.name, "site": site, "seen": seen[1], "password": PASSWORD}
+
+
+def save(seat: Seat, **changes: str) -> int:
+    """Change fields of the form that has them, named as `spam__max_links`; return the status."""
+    given = {f"text.{name.replace('__', '.')}": value for name, value in changes.items()}
+    fields = filled(seat, next(iter(given)).removeprefix("text."))
+    for name, value in given.items():
+        fields[name] = value
+        if not value and SETTINGS[name.removeprefix("text.")].kind == "switch":
+            del fields[name]
+    return seat.send("settings", **fields).status
+
+
+def test_every_setting_is_typed_in_and_comes_back_as_it_was_typed(
+    service: Served, seat: Seat
+) -> None:
+    assert TYPED.keys() == SETTINGS.keys()
+    for name, (typed, value) in TYPED.items():
+        service.now += HOUR  # the limit of attempts with a password
+        assert save(seat, **{name.replace(".", "__"): typed}) == 303, name
+        seat.get("settings")
+        site = "blog" if SETTINGS[name].is_of_site else ""
+        settings = service.running.settings
+        assert everyday.value(settings, (site, name)) == value, name
+        assert (
+            filled(seat, name).get(f"text.{name}", "")
+            == typed.replace("\r\n\r\n ", "\n").replace("\r", "").strip()
+        ), name
+        assert everyday.value(at_a_start(service), (site, name)) == value
+    changes = service.database.read_now(stored_settings.current)
+    for change in reversed(changes):
+        service.now += HOUR
+        undone = seat.send("settings", undo=change.id, password=PASSWORD)
+        assert undone.status == 303
+    seat.get("settings")
+    assert service.running.settings == GIVEN
+
+
+def at_a_start(service: Served) -> Settings:
+    """Return the settings with which a server would start now."""
+    stored = service.database.read_now(stored_settings.values)
+    return everyday.applied(service.service.loaded, stored)
+
+
+def test_no_secret_address_or_path_can_be_changed_in_the_browser() -> None:
+    for setting in SETTINGS.values():
+        meta = setting.field.type.__metadata__[0]
+        assert not (meta.extra or {}).get("secret"), setting.name
+        assert not re.search(r"https?://|path|host|command|network", meta.description), setting.name
+        assert not re.search(r"url|file|host|address|token|secret|key\b", setting.name)
+        assert setting.name.partition(".")[0] in SECTIONS
+
+
+def test_a_change_is_in_force_for_the_next_comment(service: Served, seat: Seat) -> None:
+    assert data(service.submit(author="Zoe"))["status"] == "approved"
+    service.purged.clear()
+    assert save(seat, moderation__policy="all") == 303
+    assert "*" in service.purged
+    assert data(service.submit("Hello", url="/q/", author="Zoe"))["status"] == "pending"
+    page = text(seat.get("settings"))
+    assert "Approval: All comments wait for approval." in page
+    assert save(seat, spam__max_links="5") == 303
+    assert "changed here by ann" in text(seat.get("settings"))
+
+
+def test_what_the_file_sets_is_shown_as_such_and_stays(tmp_path: Path) -> None:
+    locations = {
+        ("", "spam.max_links"): "/etc/commentsvc.toml:12: spam.max_links",
+        ("blog", "site.title"): "COMMENTSVC_SITE_TITLE",
+    }
+    with served(tmp_path, locations=locations) as service:
+        seat = seated(service)
+        page = text(seat.get("settings"))
+        assert "set in commentsvc.toml, line 12" in page
+        assert "set by COMMENTSVC_SITE_TITLE" in page
+        assert save(seat, spam__max_links="9", spam__blocked_words="pills") == 303
+        assert save(seat, site__title="Other") == 303
+        seat.get("settings")
+        settings = service.running.settings
+        assert (settings.spam.max_links, settings.sites[0].title) == (2, "A blog")
+        assert settings.spam.blocked_words == ("pills",)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("spam.max_links", "many"),
+        ("spam.max_links", "-1"),
+        ("spam.max_links", "9" * 5_000),
+        ("spam.blocked_words", "\n".join(f"word{n}" for n in range(1_001))),
+        ("spam.blocked_words", "x" * 101),
+        ("spam.scripts", "klingon"),
+        ("site.guidelines", "x" * 2_001),
+        ("site.title", "a\x00b"),
+        ("site.reactions", "<script>"),
+        ("moderation.policy", "nothing"),
+        ("site.language", "../../etc"),
+    ],
+)
+def test_an_invalid_value_is_refused_in_the_words_of_the_file(
+    service: Served, seat: Seat, name: str, typed: str
+) -> None:
+    fields = filled(seat, name) | {f"text.{name}": typed}
+    answer = seat.send("settings", **fields)
+    assert answer.status == 422
+    with pytest.raises(SettingsError) as raised:
+        SETTINGS[name].typed(typed)
+    page = html.unescape(text(answer))
+    assert raised.value.problems[0] in page
+    assert "allowed is" in page
+    if name != "site.title":
+        assert typed[:50] in page, "what was typed is kept"
+    assert not service.database.read_now(stored_settings.current)
+
+
+def test_two_owners_do_not_undo_each_other_silently(service: Served, seat: Seat) -> None:
+    other = seated(service, "ben")
+    service.database.write_now(profiles.assign, "ben", "owner", [])
+    first, second = filled(seat, "spam.max_links"), filled(other, "spam.max_links")
+    assert seat.send("settings", **first | {"text.spam.max_links": "5"}).status == 303
+    answer = other.send("settings", **second | {"text.spam.blocked_words": "pills"})
+    assert answer.status == 409
+    assert "ann has changed" in text(answer)
+    settings = service.running.settings.spam
+    assert (settings.max_links, settings.blocked_words) == (5, ())
+    assert save(other, spam__blocked_words="pills") == 303
+    # Forms of other settings do not collide.
+    old = filled(seat, "comments.votes")
+    assert save(other, spam__max_links="6") == 303
+    assert seat.send("settings", **old | {"text.comments.votes": "off"}).status == 303
+
+
+def test_only_the_newest_change_of_a_setting_is_undone(service: Served, seat: Seat) -> None:
+    assert save(seat, spam__max_links="5") == 303
+    assert save(seat, spam__max_links="6") == 303
+    second, first = service.database.read_now(stored_settings.history)
+    assert seat.send("settings", undo=first.id, password=PASSWORD).status == 409
+    assert "Most links in a comment that does not wait: 5" in text(
+        seat.get(f"settings?undo={second.id}")
+    )
+    assert seat.send("settings", undo=second.id, password=PASSWORD).status == 303
+    assert service.database.read_now(stored_settings.history)[1].undone_by == "ann"
+    seat.get("settings")
+    assert service.running.settings.spam.max_links == 5
+    assert "undone by ann" in text(seat.get("settings"))
+
+
+def test_a_change_takes_the_password_of_an_owner(service: Served, seat: Seat) -> None:
+    fields = filled(seat, "spam.max_links") | {"text.spam.max_links": "5"}
+    assert seat.send("settings", **fields | {"password": "wrong"}).status == 403
+    service.database.write_now(accounts.add, "kim", HASH, 1)
+    service.database.write_now(profiles.assign, "kim", "moderator", [])
+    kim = Seat(service, "192.0.2.7")
+    assert kim.sign_in("kim").status == 303
+    assert kim.get("settings").status == 200
+    assert kim.send("settings", **fields).status == 403
+    assert not service.database.read_now(stored_settings.current)
+
+
+def test_a_search_finds_forms_by_their_words(seat: Seat) -> None:
+    found = text(seat.get("settings?q=emoji+READERS"))
+    assert 'name="group" value="site"' in found
+    assert 'name="group" value="spam"' not in found
+    assert text(seat.get("settings?q=" + "x" * 9_000)).count('name="group"') == 0
+
+
+def test_a_value_of_another_version_is_left_out(service: Served, seat: Seat) -> None:
+    row = {"actor": "ann", "created_at": 1, "old": None}
+    table = SettingChangeTable
+    rows = [
+        row | {"key": key, "new": new}
+        for key, new in (("spam.max_links", '"x"'), ("spam.gone", "1"), ("mail.host", '"evil"'))
+    ]
+
+    def insert(tx: Transaction) -> None:
+        for each in rows:
+            tx.change(table.insert(each))
+
+    service.database.write_now(insert)
+    stored = service.database.read_now(stored_settings.values)
+    assert everyday.applied(service.service.loaded, stored) == GIVEN
+    assert seat.get("settings").status == 200
+
+
+def test_old_changes_are_forgotten_but_not_the_values(
+    service: Served, seat: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_settings, "KEPT", 3)
+    assert save(seat, spam__blocked_words="pills") == 303
+    for number in range(3, 12):
+        service.now += HOUR
+        assert save(seat, spam__max_links=str(number)) == 303
+    assert len(service.database.read_now(stored_settings.history)) == 4
+    seat.get("settings")
+    assert service.running.settings.spam.blocked_words == ("pills",)
+
+
+def test_open_streams_and_counted_views_outlive_a_change(service: Served, seat: Seat) -> None:
+    service.get("/api/comments/stream?url=/p/")
+    service.views.add(PageRef("blog", "/p/"))
+    assert save(seat, comments__votes="off") == 303
+    seat.get("settings")
+    assert service.running.parts.stream is not service.live
+    assert service.publisher.concerns(["thread:blog:/p/"])
+    assert service.running.parts.views._counted == service.views._counted != {}
+
+
+def test_the_redirect_stays_on_our_pages(seat: Seat) -> None:
+    fields = filled(seat, "spam.max_links") | {"site": "//evil.example"}
+    assert header(seat.send("settings", **fields), "Location") == "settings?site=blog&saved=1"
+
+
+def test_each_setting_has_its_bounds_from_the_schema() -> None:
+    for setting in SETTINGS.values():
+        assert isinstance(setting, EverydaySetting)
+        if setting.kind == "words":
+            kind = msgspec.inspect.type_info(setting.field.type)
+            inner = kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
+            assert isinstance(inner, msgspec.inspect.LiteralType)
+            assert set(inner.values) == set(setting.words), setting.name
