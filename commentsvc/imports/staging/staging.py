@@ -428,6 +428,7 @@ class StagingDatabase:
         """Yield the outcome of each row of the source, in its order."""
         self._db.execute("BEGIN")
         ask(self._note_imported)
+        self._db.execute("CREATE INDEX IF NOT EXISTS note_by_item ON note (n)")
         self._db.execute("COMMIT")
         for row in self._db.execute(
             "SELECT f.name, i.position, i.source_id, coalesce(p.site || ':' || p.url, ''),"

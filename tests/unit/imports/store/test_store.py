@@ -27,6 +27,7 @@ from commentsvc.imports.store.store import UnknownImport
 from commentsvc.moderation import profiles, retention, threads
 from commentsvc.settings.schema import DatabaseSettings, Settings, Site
 from tests.unit.database_fixture import NOW, add, decide, forget, opened
+from tests.unit.processor_time import timed
 
 SITE = Site(name="blog", origins=("https://blog.example",))
 STATUSES = ("approved", "pending", "spam")
@@ -550,6 +551,13 @@ def test_the_report_has_every_row(importer: Importer) -> None:
         ("row 3", "left out", "it has no text", None),
         ("row 10", "left out", "it is broken", None),
     ]
+
+
+def test_a_report_of_many_notes_takes_time_in_proportion(importer: Importer) -> None:
+    staging, number = importer.staging(PAGE, *(comment(n, created=None) for n in range(6_000)))
+    took, rows = timed(lambda: [*staging.rows(importer.database.read_now)])
+    assert len(rows) == number == 6_000
+    assert took < 400, "it took 1,400 ms"
 
 
 def test_undoing_leaves_what_was_there_before(importer: Importer) -> None:
