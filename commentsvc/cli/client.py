@@ -169,12 +169,15 @@ def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
 def stored_settings(data: Path) -> list[str]:
     """Return a line for each setting that was changed on the moderation pages.
 
-    Raise DatabaseError.
+    There is none if the database has no tables yet, or those of an older version.
     """
+    changes: list[stored_values.SettingChange] = []
+    with contextlib.suppress(DatabaseError):
+        changes = read(data, stored_values.current)
     return [
         f"{f'{change.site}: ' if change.site else ''}{change.key} is {shortened(change.new, 80)},"
         f" changed on the moderation pages by {change.actor}"
-        for change in read(data, stored_values.current)
+        for change in changes
         if change.new is not None
     ]
 

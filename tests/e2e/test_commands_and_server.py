@@ -94,7 +94,7 @@ def test_no_other_command_reads_settings_by_itself() -> None:
         for path in folder.rglob("*.py")
         if re.search(r"loader\.(load|database_url|given)\w*\(", path.read_text())
     }
-    assert readers == {"main.py", "running.py", "doctor/command.py"}
+    assert readers == {"main.py", "running.py"}
 
 
 def test_every_command_uses_the_database_that_only_the_server_was_told_of(scene: Scene) -> None:
