@@ -40,6 +40,7 @@ from commentsvc.db.schema.outbox import TargetTable
 from commentsvc.db.schema.search import SearchStateTable
 from commentsvc.db.sqlite import connection as sqlite
 from commentsvc.settings import data_dir
+from commentsvc.util.error_texts import error_text
 
 # Each table comes after those that it refers to.
 _sort: Final[Any] = peewee.sort_models  # type: ignore[attr-defined]  # not in peewee's stubs
@@ -277,7 +278,7 @@ def _postgresql_errors(postgresql: ModuleType) -> Iterator[None]:
     try:
         yield
     except postgresql.psycopg.Error as error:
-        text = " ".join(str(error).split())
+        text = error_text(error)
         raise postgresql.fault(error) or CopyError(
             f"PostgreSQL refuses what is to be copied ({text}): `commentsvc check` looks for"
             " faults of the source"

@@ -47,6 +47,7 @@ from commentsvc.db.postgresql.schema import ANALYZE, SCHEMA
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.tables import TABLES
 from commentsvc.util.clock import SYSTEM_CLOCK
+from commentsvc.util.error_texts import error_text
 
 # Seconds between two checks whether to go on.
 ROUND: Final = 0.2
@@ -85,7 +86,7 @@ def dump(
             }
             _run_dump([program, f"--snapshot={snapshot}", f"--file={part}"], url, unwanted)
         except psycopg.Error as error:
-            text = " ".join(str(error).split())
+            text = error_text(error)
             raise postgresql.fault(error) or BackupError(f"no backup was made ({text})") from error
     on_progress(DUMPED)
     _compare(part, counts, unwanted, lambda share: on_progress(DUMPED + (1 - DUMPED) * share))
@@ -261,7 +262,7 @@ def restore(
             postgresql.refuse_others(connection, "restore")
             connection.run("COMMIT")
         except psycopg.Error as error:
-            text = " ".join(str(error).split())
+            text = error_text(error)
             raise postgresql.fault(error) or BackupError(
                 f"{source} cannot be restored ({text})"
             ) from error

@@ -37,6 +37,7 @@ from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
 from commentsvc.util import timestamps
 from commentsvc.util.clock import SYSTEM_CLOCK
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.text import shortened
 
 P = ParamSpec("P")
@@ -113,6 +114,7 @@ class Writer:
         # The exception says the same as the log of a server would.
         logging.getLogger(writer.__name__).addHandler(logging.NullHandler())
         with contextlib.ExitStack() as opening:
+            data_dir.prepare(self._data)
             opening.enter_context(Lock(self._data))
             upgrade.upgrade(self.location)
             opened = Database(self.location, purge=lambda _tags: None)  # no server, no cache
@@ -322,7 +324,7 @@ def probe(data: Path) -> str:
             client.sendall(HEALTH)
             status = answer.readline(200).decode("latin-1").strip()
     except OSError as error:
-        raise ControlError(f"{address} does not answer: {error}.") from error
+        raise ControlError(f"{address} does not answer: {error_text(error)}.") from error
     if not status.startswith("HTTP/1.1 200 "):
         raise ControlError(f"{address} is not healthy: it answers {status!r} to GET /healthz.")
     return address

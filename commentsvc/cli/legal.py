@@ -14,6 +14,7 @@ from commentsvc.legal.document import LegalDocument
 from commentsvc.legal.privacy import privacy
 from commentsvc.legal.record import facts, processing
 from commentsvc.settings.schema import Settings
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.http_client import RemoteError, SettingsClient
 from commentsvc.util.i18n import match_language, moderators_language, moderators_tags
 from commentsvc.util.suggestions import no_such
@@ -63,7 +64,7 @@ def outdated(settings: Settings, where: str) -> Iterator[str]:
     try:
         published = document.plain(_read(settings, where))
     except (OSError, RemoteError) as error:
-        yield f"{where} cannot be read: {error}"
+        yield f"{where} cannot be read: {error_text(error)}"
         return
     kinds = dict.fromkeys(found[1] for found in document.VERSION.finditer(published))
     if not kinds:

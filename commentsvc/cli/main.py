@@ -294,6 +294,11 @@ def check(data: Path, settings_file: Path | None, published: tuple[str, ...]) ->
         database = running.location(data)
     except SettingsError:  # its problems are known
         raise Failure(problems) from None
+    if data.is_dir():
+        try:
+            data_dir.prepare(data)
+        except data_dir.DataUnusable as error:
+            raise Failure([*problems, str(error)]) from None
     is_settings_alone = isinstance(database, Path) and not database.exists()
     if is_settings_alone and (data / data_dir.SETTINGS).exists():
         click.echo("database: none yet; the server creates it at its first start")

@@ -13,6 +13,7 @@ import psycopg
 
 from commentsvc.db import notices, postgresql_sessions
 from commentsvc.db.notices import CHANNEL, Notice
+from commentsvc.util.error_texts import error_text
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ class NotificationChannel:
                     await self._listen_on(connection)
             except Exception as error:  # whatever it is, without a channel each answer is slow
                 if not is_logged:
-                    text = " ".join(str(error).split())
+                    text = error_text(error)
                     _log.warning("the channel to other instances is lost (%s)", text)
                 is_logged = True
             await asyncio.sleep(PAUSE)

@@ -38,6 +38,7 @@ from commentsvc.delivery.channel import (
 from commentsvc.settings.schema import MailSettings
 from commentsvc.util.connect import connect, look_up
 from commentsvc.util.connect_advice import advice
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.origin import deliverable, host_name
 from commentsvc.util.tls import certificate_fault, client_context
 
@@ -237,4 +238,4 @@ def _error_text(error: BaseException) -> str:
             return f"{code} {message}"
         case TimeoutError() if not str(error):
             return "no answer in time"
-    return str(error) or type(error).__name__
+    return error_text(error)

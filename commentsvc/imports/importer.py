@@ -18,7 +18,14 @@ import msgspec
 from commentsvc.comments.submission import BIGGEST_ID
 from commentsvc.db.connection import Snapshot
 from commentsvc.imports import detect, formats, report
-from commentsvc.imports.records import ImportFailed, InvalidInput, ParseOptions
+from commentsvc.imports.records import (
+    ImportedComment,
+    ImportFailed,
+    InvalidInput,
+    OtherRecord,
+    ParseOptions,
+    Record,
+)
 from commentsvc.imports.sources import blog_pages, files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.staging import authors
@@ -171,7 +178,10 @@ def run(
         if request.report_file:
             report.write(request.report_file, staging.rows(database.read), on_blog)
         if not staging.read and not staging.other_count():
-            raise ImportFailed(f"No comments were found in {', '.join(map(str, request.files))}.")
+            raise ImportFailed(
+                f"No comments were found in {', '.join(map(str, request.files))}. Name the file"
+                f" that {source.format} exported."
+            )
     return number
 
 
@@ -221,7 +231,7 @@ def _read(
     def ignore(problem: InvalidInput) -> None:
         staging.writer.skipped(problem.position, problem.problem)
 
-    parse = formats.load(source.format).parse
+    parse, has_content = formats.load(source.format).parse, False
     options = ParseOptions(request.zone, skip, ignore)
     before = 0
     for file in source.files:
@@ -229,12 +239,27 @@ def _read(
         try:
             for number, record in enumerate(parse(file, options)):
                 staging.writer.add(record)
+                has_content = has_content or _has_content(record)
                 if number % REPORTED_EVERY == 0:
                     advance(before + file.done, staging.read)
         except InvalidInput as problem:
             raise InvalidInput(f"{file.name}, {problem.position}", problem.problem) from problem
         before += file.size
         advance(before, staging.read)
+    if staging.read and not has_content:
+        raise ImportFailed(
+            f"No comments of {source.format} were found in"
+            f" {', '.join(map(str, request.files))}: nothing in it has an author, a date or a text."
+            f" Name the file that {source.format} exported."
+        )
+
+
+def _has_content(record: Record) -> bool:
+    """Return whether a record is no comment that a parser made of what has none of its fields."""
+    return isinstance(record, OtherRecord) or (
+        isinstance(record, ImportedComment)
+        and (record.created is not None or bool(record.author or record.text.strip()))
+    )
 
 
 def _has_news(source: ImportSource, staging: StagingDatabase, database: ServiceDatabase) -> bool:

@@ -33,6 +33,7 @@ from commentsvc.inbox.message import MAIL_SIZE
 from commentsvc.settings.schema import InboxSettings
 from commentsvc.util.clock import Clock
 from commentsvc.util.connect_advice import advice
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.threads import PROCESS, run_in
 from commentsvc.util.timestamps import DAY_MS
 from commentsvc.util.tls import certificate_fault, client_context
@@ -118,7 +119,7 @@ class ImapFetcher:
             except Exception as error:  # any failure of a mailbox is retried
                 if self._stopping.is_set():
                     return
-                before, why = self.trouble, certificate_fault(error) or str(error)
+                before, why = self.trouble, certificate_fault(error) or error_text(error)
                 hint = advice(error, "inbox")
                 if isinstance(error, IMAPClient.Error):
                     hint = " Look at inbox.user, inbox.password and inbox.folder."

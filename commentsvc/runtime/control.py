@@ -40,6 +40,7 @@ from commentsvc.auth import accounts
 from commentsvc.db.errors import DatabaseError
 from commentsvc.delivery.channel import DeliveryError
 from commentsvc.runtime.control_commands import CommandResult, Order
+from commentsvc.util.error_texts import error_text
 
 # Bytes of a request: enough for 10,000 ids, more than a shell accepts.
 LINE_LIMIT: Final = 131_072
@@ -251,7 +252,9 @@ def dial(
         except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError) as error:
             raise NoServer(f"No server answers at {path}.") from error
         except OSError as error:
-            raise ControlError(f"The server at {path} cannot be reached: {error}.") from error
+            raise ControlError(
+                f"The server at {path} cannot be reached: {error_text(error)}."
+            ) from error
         yield client
 
 
@@ -264,7 +267,9 @@ def ask(path: Path, request: Ping | Request) -> CommandResult:
         with dial(path, request) as client:
             answer = read_answer(client)
     except OSError as error:
-        raise ControlError(f"The server at {path} cannot be reached: {error}.") from error
+        raise ControlError(
+            f"The server at {path} cannot be reached: {error_text(error)}."
+        ) from error
     if answer.error:
         raise ControlError(answer.error)
     return answer

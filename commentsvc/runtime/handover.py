@@ -39,6 +39,7 @@ from commentsvc.http.bridge import Connections, Sockets, close_all
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, HandOver
 from commentsvc.runtime.process import raise_file_limit
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.threads import PROCESS, run_in
 
 _log = logging.getLogger(__name__)
@@ -210,7 +211,9 @@ def take_over(
         except (OSError, ControlError) as error:
             for connections in taken.values():
                 close_all([descriptor for descriptor, _ in connections])
-            raise ControlError(f"The server at {path} cannot be taken over: {error}.") from error
+            raise ControlError(
+                f"The server at {path} cannot be taken over: {error_text(error)}."
+            ) from error
     own, borrowed, redirect = (
         tuple(fd for fd, _ in taken[kind]) for kind in (OWN, BORROWED, REDIRECT)
     )

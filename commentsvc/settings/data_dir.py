@@ -6,8 +6,10 @@ owner, our uid and the command that helps.
 """
 
 import contextlib
+import errno
 import os
 import pwd
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +18,7 @@ SECRET_KEY: Final = "secret.key"  # noqa: S105 - the name of a file
 CONTROL: Final = "control.sock"
 SETTINGS: Final = "commentsvc.toml"
 SERVED: Final = "served"  # names the database of the last server
+LEAST_SPACE: Final = 32_768  # bytes: without them, SQLite cannot open a database for writing
 
 
 def control_socket(instance: int = 0) -> str:
@@ -44,7 +47,10 @@ def must_exist(data: Path) -> None:
 
 
 def prepare(data: Path) -> None:
-    """Make the folder `data` (mode 0700) if it does not exist. Raise DataUnusable."""
+    """Make the folder `data` (mode 0700) if it does not exist, and look whether it can be written.
+
+    Raise DataUnusable, OSError.
+    """
     try:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
@@ -59,13 +65,25 @@ def prepare(data: Path) -> None:
     except OSError as error:
         raise DataUnusable(f"{data} cannot be created: {error.strerror}.") from error
     if os.statvfs(data).f_flag & os.ST_RDONLY:
-        raise DataUnusable(f"{data} cannot be written: its file system is mounted read-only.")
+        raise DataUnusable(
+            f"{data} cannot be written: its file system is mounted read-only. Mount it writable,"
+            " or name another folder with --data."
+        )
     if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
         raise DataUnusable(
             f"{data} cannot be written: {describe(data)}. "
             f"Run: chown -R {os.geteuid()}:{os.getegid()} {data.absolute()}"
             " (in a container, on the folder that is mounted there)"
         )
+    try:
+        with tempfile.TemporaryFile(dir=data, buffering=0) as file:
+            os.posix_fallocate(file.fileno(), 0, LEAST_SPACE)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DataUnusable(
+                f"{data} cannot be written: {error.strerror}. Make room on its disk."
+            ) from error
+        raise
 
 
 def create_file(path: Path) -> None:

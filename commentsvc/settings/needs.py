@@ -13,6 +13,7 @@ from pathlib import Path
 
 from commentsvc.settings.data_dir import describe
 from commentsvc.settings.schema import Settings, Site
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.installation import how_to_install
 from commentsvc.util.tls import client_context
 
@@ -35,7 +36,7 @@ def unusable(settings: Settings) -> Iterator[str]:
         try:
             judge_key(settings)
         except OSError as error:
-            yield f"{error}."
+            yield f"{error_text(error)}."
 
 
 def judge_key(settings: Settings) -> str:

@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from urllib.parse import quote, urljoin, urlsplit
 
 from commentsvc.util.connect import connect, look_up
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.ip_ranges import is_local, is_public
 from commentsvc.util.origin import host_name
 from commentsvc.util.tls import certificate_fault, client_context
@@ -209,7 +210,7 @@ async def _in_time(deadline: float, sending: Coroutine[Any, Any, Fetched]) -> Fe
     except TimeoutError as error:
         raise RemoteError(f"no answer within {deadline:.0f} s") from error
     except (h11.ProtocolError, OSError, ValueError) as error:
-        text = certificate_fault(error) or str(error) or type(error).__name__
+        text = certificate_fault(error) or error_text(error)
         raise RemoteError(text) from error
 
 

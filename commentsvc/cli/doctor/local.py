@@ -23,6 +23,7 @@ from commentsvc.runtime.control import ControlError, Ping
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import Settings
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.installation import how_to_install
 
 # Requests that are sent one after the other on one connection.
@@ -44,7 +45,9 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
     try:
         yield keep_alive(visitor, control.ask(data / data_dir.CONTROL, Ping()))
     except (ControlError, OSError, http.client.HTTPException) as error:
-        yield Finding("keep-alive", None, f"the service does not answer on this machine: {error}")
+        yield Finding(
+            "keep-alive", None, f"the service does not answer on this machine: {error_text(error)}"
+        )
 
 
 def stored(data: Path) -> Finding:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.timestamps import DAY_MS
 
 # Seconds to wait for an answer: a working service is faster.
@@ -184,7 +185,7 @@ def _reach(visitor: ProbeClient) -> ProbeResponse:
         ) from error
     except (OSError, http.client.HTTPException) as error:
         raise Unreachable(
-            f"{visitor.netloc} does not answer: {_reason(error)}. Check that the name leads to"
+            f"{visitor.netloc} does not answer: {error_text(error)}. Check that the name leads to"
             " this machine (or use --address), that the proxy runs, and that no firewall closes"
             " the port"
         ) from error
@@ -225,18 +226,13 @@ def hsts(seen: ProbeResponse) -> Finding:
     return Finding("hsts", seconds >= HSTS, days if seconds >= HSTS else f"{days}; a year is usual")
 
 
-def _reason(error: Exception) -> str:
-    """Return what is wrong, without the number of the error."""
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
 def redirect(visitor: ProbeClient) -> Finding:
     """Check that HTTP requests are redirected permanently to the same address with HTTPS."""
     try:
         seen = visitor.ask("GET", "/api/ping", plainly=True)
     except (OSError, http.client.HTTPException) as error:
         return Finding(
-            "redirect", False, f"http://{visitor.host} does not answer: {_reason(error)}"
+            "redirect", False, f"http://{visitor.host} does not answer: {error_text(error)}"
         )
     there = (*seen.all("location"), "")[0]
     if seen.status not in (301, 308):
@@ -314,7 +310,9 @@ def body(visitor: ProbeClient, size: int = 200_000) -> Finding:
     try:
         seen = visitor.ask("POST", "/api/preview", message, Content_Type="application/json")
     except (OSError, http.client.HTTPException) as error:
-        return Finding("body", False, f"a body of {size // 1_000} kB is not accepted: {error}")
+        return Finding(
+            "body", False, f"a body of {size // 1_000} kB is not accepted: {error_text(error)}"
+        )
     if "error" in seen.json() or "html" in seen.json():
         return Finding("body", True, f"a body of {size // 1_000} kB reaches the service")
     text = f"the proxy refuses a body of {size // 1_000} kB with {seen.status}"

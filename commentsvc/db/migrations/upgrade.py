@@ -250,7 +250,7 @@ def check(path: Path, *, may_be_moved: bool = False) -> bool:
         return applied != set(STEPS)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for a damaged schema
         known = fault(error)
-        if isinstance(known, DatabaseBusy):
+        if isinstance(known, DatabaseBusy | DatabaseFull):
             raise known from error
         raise DatabaseUnusable(f"{path} is damaged ({error}): restore it from a backup") from error
     finally:

@@ -38,6 +38,7 @@ from commentsvc.db.query import Prepared, Query
 from commentsvc.db.schema import search
 from commentsvc.settings.schema import DatabaseSettings
 from commentsvc.util.clock import SYSTEM_CLOCK
+from commentsvc.util.error_texts import error_text
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -139,7 +140,7 @@ def fault(error: Exception) -> DatabaseError | None:
         return error
     if not isinstance(error, psycopg.Error):
         return None
-    state, text = error.sqlstate or "", _one_line(error)
+    state, text = error.sqlstate or "", error_text(error)
     if state.startswith(_FULL) and state != "53300":
         return DatabaseFull(f"the database cannot be written ({text})")
     if state.startswith(_UNUSABLE):
@@ -152,10 +153,6 @@ def fault(error: Exception) -> DatabaseError | None:
     if lost or state.startswith(_BUSY):
         return DatabaseBusy(f"PostgreSQL does not answer ({text})")
     return None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 def _without_nul(value: object) -> object:
@@ -247,7 +244,7 @@ def dial(
         ) from None  # what the library says of it may show the password
     except psycopg.Error as error:
         raise DatabaseUnusable(
-            f"PostgreSQL cannot be reached ({_one_line(error)}): check database.url and the server"
+            f"PostgreSQL cannot be reached ({error_text(error)}): check database.url and the server"
         ) from error
     return connection
 
@@ -715,6 +712,6 @@ def ask(
     try:
         return PostgresqlSnapshot(connection).whole(work, *args, **kwargs)
     except psycopg.Error as error:
-        raise fault(error) or DatabaseUnusable(_one_line(error)) from error
+        raise fault(error) or DatabaseUnusable(error_text(error)) from error
     finally:
         connection.close()

@@ -20,6 +20,7 @@ from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.db.postgresql import schema as schema
 from commentsvc.db.schema.tables import TABLES
 from commentsvc.util.clock import SYSTEM_CLOCK
+from commentsvc.util.error_texts import error_text
 from commentsvc.util.origin import address_key
 
 VERIFIED_ADDRESS: Final = (
@@ -180,7 +181,7 @@ def upgrade(url: str) -> None:
             _run(connection)
         except psycopg.Error as error:
             connection.rollback()
-            text = " ".join(str(error).split())
+            text = error_text(error)
             raise postgresql.fault(error) or DatabaseUnusable(
                 f"the database cannot be upgraded ({text})"
             ) from error

@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 from commentsvc.imports.records import ImportFailed
 from commentsvc.imports.sources.encodings import is_wide, to_utf8
+from commentsvc.util.error_texts import error_text
 
 RATIO: Final = 200  # text is compressed to a tenth, very repetitive XML to a hundredth
 SLACK: Final = 16 * 1024 * 1024  # bytes
@@ -146,7 +147,7 @@ class ZippedFile(SourceFile):
 
 
 def _packed_wrongly(name: str, error: Exception) -> ImportFailed:
-    reason = str(error).rstrip(".")
+    reason = error_text(error).rstrip(".")
     return ImportFailed(f"{name} cannot be unpacked: {reason}. Download or export it again.")
 
 
@@ -206,7 +207,9 @@ def _members(path: Path) -> list[SourceFile]:
     try:
         archive = zipfile.ZipFile(path)
     except (OSError, zipfile.BadZipFile) as error:
-        raise ImportFailed(f"{path.name} is no zip file that can be read: {error}.") from error
+        raise ImportFailed(
+            f"{path.name} is no zip file that can be read: {error_text(error)}."
+        ) from error
     members = [
         each
         for each in archive.infolist()

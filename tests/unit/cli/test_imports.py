@@ -196,7 +196,8 @@ def test_the_spam_filter_learns_where_that_is_wanted(
         (["auto", "FILE", "--status", "approved,none"], "'none' is not one of"),
         (["auto", "FILE", "--site", "other"], 'There is no site "other"'),
         (["wordpress", "BROKEN"], "line 2: the XML is broken here"),
-        (["auto", "/dev/null"], "null contains no text"),
+        (["auto", "EMPTY"], "empty.json contains no text"),
+        (["auto", "/dev/null"], "null can be read only once. Save it in a file first."),
         (["auto", "FILE", "--data", "/nowhere"], "There is no folder /nowhere."),
     ],
 )
@@ -204,8 +205,9 @@ def test_what_cannot_be_done_is_told_in_one_sentence(
     run: Run, disqus: Path, tmp_path: Path, words: list[str], message: str
 ) -> None:
     broken = tmp_path / "broken.xml"
-    broken.write_text("<rss>\n<item><</item>")
-    names = {"FILE": disqus, "BROKEN": broken}
+    broken.write_text('<rss xmlns:wp="http://wordpress.org/export/1.2/">\n<item><</item>')
+    (empty := tmp_path / "empty.json").touch()
+    names = {"FILE": disqus, "BROKEN": broken, "EMPTY": empty}
     done = run(*(names.get(word, word) for word in words))
     assert done.exit_code in (1, 2)
     assert message in done.output
@@ -320,6 +322,27 @@ def test_a_file_without_comments_is_a_failure(run: Run, tmp_path: Path) -> None:
         result = run(*words)
         assert result.exit_code == 1
         assert f"No comments were found in {path}." in result.output
+
+
+FOREIGN = {
+    "a plain text": "Hello.\nThis is a text, and no export.\n",
+    "an object without the fields": '{"a": 1, "b": "x"}',
+    "lines of objects without the fields": '{"a": 1}\n{"a": 2}\n',
+    "objects without the fields": '[{"a": 1}, {"a": 2}]',
+    "numbers": "[1, 2, 3]",
+}
+
+
+@pytest.mark.parametrize("name", formats.NAMES)
+def test_what_has_no_field_of_a_format_is_a_failure(run: Run, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "file"
+    for kind, content in FOREIGN.items():
+        path.write_text(content)
+        result = run(name, path)
+        assert result.exit_code == 1, kind
+        assert path.name in result.output, kind
+        assert result.output.count("commentsvc: ") == 1, kind
+        assert "This is import" not in result.output, kind
 
 
 def test_a_file_of_another_system_is_refused_with_the_right_name(run: Run, disqus: Path) -> None:

@@ -1,9 +1,10 @@
 """The command line: which arguments it takes, and how it reports errors in them."""
 
+import contextlib
 import pkgutil
 import sqlite3
+import subprocess
 from collections.abc import Callable
-from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from commentsvc.settings import data_dir, loader
 from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import Settings
 from tests.unit.database_fixture import NOW, add, location, opened
+from tests.unit.db.test_writer import small_disk
 from tests.unit.imports.import_samples import DISQUS
 
 SHIPPED = Path(__file__).parents[3] / "config" / "commentsvc.toml"
@@ -191,6 +193,29 @@ def test_check_goes_on_after_wrong_settings(run: Run, tmp_path: Path) -> None:
     assert lines[1].startswith(f"commentsvc: {tmp_path}/comments.sqlite3")
 
 
+@pytest.mark.sqlite_only("PostgreSQL's files are elsewhere")
+@pytest.mark.parametrize("state", ["full", "read-only"])
+def test_check_says_of_a_disk_what_the_server_says(run: Run, tmp_path: Path, state: str) -> None:
+    with small_disk(tmp_path) as disk:
+        with opened(disk):
+            pass
+        if state == "full":
+            with (
+                (disk / "ballast").open("wb", buffering=0) as file,
+                contextlib.suppress(OSError),
+            ):
+                while file.write(b"x" * 4_096):
+                    pass
+        else:
+            subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with pytest.raises(data_dir.DataUnusable) as told:  # as the server does first
+            data_dir.prepare(disk)
+        results = [run(*words, "--data", disk) for words in (["check"], ["approve", "1"])]
+    for result in results:
+        assert result.exit_code == 1
+        assert result.stderr == f"commentsvc: {told.value}\n"
+
+
 def test_healthcheck_names_the_server(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,7 +317,7 @@ def test_every_command_works_with_both_engines(
 
 
 def foreign(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as other:
+    with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE recipes (name TEXT)")
 
 
