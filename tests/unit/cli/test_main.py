@@ -208,12 +208,12 @@ def test_check_says_of_a_disk_what_the_server_says(run: Run, tmp_path: Path, sta
                     pass
         else:
             subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        with pytest.raises(data_dir.DataUnusable) as told:  # as the server does first
+        with pytest.raises(data_dir.DataUnusable) as refused:  # as the server does first
             data_dir.prepare(disk)
         results = [run(*words, "--data", disk) for words in (["check"], ["approve", "1"])]
     for result in results:
         assert result.exit_code == 1
-        assert result.stderr == f"commentsvc: {told.value}\n"
+        assert result.stderr == f"commentsvc: {refused.value}\n"
 
 
 def test_healthcheck_names_the_server(
