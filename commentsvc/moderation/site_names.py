@@ -25,6 +25,7 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.db.schema.inbox import MailedCommentTable
 from commentsvc.db.schema.mentions import FollowedPostTable, MentionTable
+from commentsvc.db.schema.moderation import SettingChangeTable
 from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderSkeletonTable, ReaderTable, SignInLinkTable
@@ -36,6 +37,7 @@ from commentsvc.moderation import threads
 NAMES: Final[dict[Any, tuple[str, ...]]] = {
     MentionTable: ("source", "url"),
     FollowedPostTable: ("url", "address"),
+    SettingChangeTable: (),
 }
 LISTS: Final[tuple[Any, ...]] = (ModeratorTable, InvitationTable, ApiTokenTable)
 # The tables whose rows belong to a site, with the columns of which a site has each value once.
@@ -118,7 +120,8 @@ def rename(tx: Transaction, old: str, new: str, who: str, now: int, *, merges: b
         _join(tx, (theirs, new), (ours, old), who, now)
     tx.change(SiteTable.update(name=new).where(SiteTable.id == ours))
     for table, columns in NAMES.items():
-        _drop_doubles(tx, table, (new, old), columns)
+        if columns:
+            _drop_doubles(tx, table, (new, old), columns)
         tx.change(table.update(site=new).where(table.site == old))
     for table in LISTS:
         key = table._meta.primary_key

@@ -16,6 +16,7 @@ from commentsvc.db.schema.comments import (
     ThreadTable,
 )
 from commentsvc.db.schema.mentions import MentionTable
+from commentsvc.db.schema.moderation import SettingChangeTable
 from commentsvc.db.schema.tables import TABLES
 from commentsvc.moderation import site_names, threads
 from commentsvc.moderation.site_names import HiddenSite, SiteRefused
@@ -77,6 +78,13 @@ def test_a_renamed_site_has_its_comments_pages_moderators_and_mentions(tmp_path:
                 )
             )
         )
+        database.write_now(
+            lambda tx: tx.change(
+                SettingChangeTable.insert(
+                    site="blog", key="policy", new='"approve"', actor="Mo", created_at=0
+                )
+            )
+        )
         assert database.read_now(site_names.hidden, ["diary"]) == [HiddenSite("blog", 1)]
         database.write_now(site_rows.sync, ["diary"])  # as a start with the new name does
         assert rename(database, "blog", "diary") == 1
@@ -89,6 +97,8 @@ def test_a_renamed_site_has_its_comments_pages_moderators_and_mentions(tmp_path:
         assert database.read_now(Snapshot.query, MentionTable.select(MentionTable.site)) == [
             ("diary",)
         ]
+        changed = SettingChangeTable.select(SettingChangeTable.site)
+        assert database.read_now(Snapshot.query, changed) == [("diary",)]
         assert rename(database, "diary", "blog") == 1, "the way back"
 
 
