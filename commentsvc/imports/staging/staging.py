@@ -255,14 +255,21 @@ class StagingDatabase:
 
     def _find_parents(self) -> None:
         run = self._db.execute
-        run("CREATE INDEX item_by_id ON item (source_id) WHERE source_id <> ''")
         self._find_counted()
         run(
-            "UPDATE item SET up = (SELECT p.n FROM item AS p JOIN thread AS t ON t.id = p.thread"
-            " WHERE p.source_id = item.parent AND p.source_id <> '' AND p.outcome IS NULL"
-            " AND t.page = (SELECT page FROM thread WHERE id = item.thread)"
-            " ORDER BY p.n LIMIT 1) WHERE parent <> '' AND outcome IS NULL AND up IS NULL"
+            "CREATE TEMP TABLE named (id TEXT, page INTEGER, n INTEGER, PRIMARY KEY (id, page))"
+            " WITHOUT ROWID"
+        )  # the first comment with each id on each page: thousands may have the same id
+        run(
+            "INSERT INTO named SELECT i.source_id, t.page, min(i.n) FROM item AS i JOIN thread AS t"
+            " ON t.id = i.thread WHERE i.source_id <> '' AND i.outcome IS NULL GROUP BY 1, 2"
         )
+        run(
+            "UPDATE item SET up = (SELECT named.n FROM thread AS t JOIN named ON named.page ="
+            " t.page WHERE t.id = item.thread AND named.id = item.parent)"
+            " WHERE parent <> '' AND outcome IS NULL AND up IS NULL"
+        )
+        run("DROP TABLE named")
         run(
             "INSERT INTO note SELECT n, 'what it answers (' || parent || ') is not in the file: it"
             " stands on the first level' FROM item"

@@ -1,5 +1,6 @@
 """From the staged records to the database: nothing is lost or duplicated; all can be undone."""
 
+import sqlite3
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +19,7 @@ from commentsvc.db.database import Database
 from commentsvc.errors import CommentsError, ProfileRefused
 from commentsvc.imports import report
 from commentsvc.imports.records import ImportedComment, ImportedPage, Record
-from commentsvc.imports.staging import authors, reading
+from commentsvc.imports.staging import authors, reading, writing
 from commentsvc.imports.staging.convert import Converter
 from commentsvc.imports.staging.pages import PageFinder
 from commentsvc.imports.staging.staging import StagingDatabase
@@ -558,6 +559,32 @@ def test_a_report_of_many_notes_takes_time_in_proportion(importer: Importer) -> 
     took, rows = timed(lambda: [*staging.rows(importer.database.read_now)])
     assert len(rows) == number == 6_000
     assert took < 400, "it took 1,400 ms"
+
+
+@pytest.mark.parametrize("page", ["1", "2"])
+def test_replies_are_found_in_proportion_where_many_comments_have_one_id(
+    importer: Importer, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    connect, steps = writing.connect, list[int]()
+
+    def counting(path: Path) -> sqlite3.Connection:
+        database = connect(path)
+        database.set_progress_handler(lambda: steps.append(1), 1_000)  # of SQLite's instructions
+        return database
+
+    monkeypatch.setattr(writing, "connect", counting)
+    needed = []
+    for many in (250, 1_000):
+        steps.clear()
+        same = (comment("x", text=f"{n}", page=page) for n in range(many))
+        replies = (comment(n, parent="x") for n in range(many))
+        staging, number = importer.staging(
+            PAGE, msgspec.structs.replace(PAGE, key="2", url="/b/"), *same, comment("x"), *replies
+        )
+        assert number == 2 * many + 1
+        assert not [reason for _, reason, _ in staging.reasons() if "not in the file" in reason]
+        needed.append(len(steps))
+    assert needed[1] < 6 * needed[0]
 
 
 def test_undoing_leaves_what_was_there_before(importer: Importer) -> None:
