@@ -6,7 +6,7 @@ A new failure is added here. The router uses `as_http`, and the pages `foreseen`
 from commentsvc import errors
 from commentsvc.comments.page_urls import UnknownSiteError, UrlError
 from commentsvc.comments.submission import MalformedError, SubmissionError
-from commentsvc.db.errors import DatabaseError, DatabaseFull
+from commentsvc.db.errors import DatabaseError, DatabaseFull, DatabaseUnwritable
 from commentsvc.http.messages import HttpError, too_many
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import pgettext
@@ -39,6 +39,10 @@ def as_http(error: Exception) -> HttpError | None:
                 "Comments cannot be stored at the moment: the server's disk is full or failing."
             )
             return HttpError(503, "storage", full, headers=(("Retry-After", FULL_SECONDS),))
+        case DatabaseUnwritable():
+            # The text is shown to strangers; the log of the writer names the fault.
+            failing = pgettext("widget.500", "The comment service has a problem. Please try again.")
+            return HttpError(503, "storage", failing, headers=(("Retry-After", FULL_SECONDS),))
         case DatabaseError():
             busy = _("The server is busy. Please try again in a few seconds.")
             return HttpError(503, "busy", busy, headers=(("Retry-After", BUSY_SECONDS),))

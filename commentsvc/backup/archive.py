@@ -40,7 +40,7 @@ from commentsvc.backup.result import (
 )
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.engine import Location, load_postgresql
-from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable, DatabaseUnwritable
 from commentsvc.db.lock import BY_SYSTEMD, Lock
 from commentsvc.db.migrations import moved, upgrade
 from commentsvc.db.sqlite import connection as sqlite
@@ -168,7 +168,7 @@ def _reason(error: sqlite3.Error, database: Path, part: Path) -> Exception:
     if code == sqlite3.SQLITE_INTERRUPT:
         return BackupError("The copy was not finished, because the program is stopping.")
     known = sqlite.fault(error)
-    if isinstance(known, DatabaseFull):
+    if isinstance(known, DatabaseUnwritable):
         return BackupError(
             f"{part.parent} cannot hold the copy ({error}): free some space there, check its "
             "permissions, or name another folder."

@@ -3,7 +3,8 @@
 DatabaseError
   DatabaseBusy       the queue is full, or another program holds a lock: try again soon
     DatabaseClosed   the database was closed, or never opened
-  DatabaseFull       no space, I/O error, read-only file: nothing was stored
+  DatabaseUnwritable I/O error, read-only or replaced file, no memory: nothing was stored
+    DatabaseFull     no space: nothing was stored
   DatabaseUnusable   missing, damaged, foreign or newer file: for the operator, at start
 """
 
@@ -20,8 +21,12 @@ class DatabaseClosed(DatabaseBusy):
     """The database is not open: the program is stopping, or never started it."""
 
 
-class DatabaseFull(DatabaseError):
-    """The file cannot be written: no space, an I/O error, or a read-only file."""
+class DatabaseUnwritable(DatabaseError):
+    """The database cannot be written: an I/O error, a read-only or replaced file, no memory."""
+
+
+class DatabaseFull(DatabaseUnwritable):
+    """The disk of the database has no space."""
 
 
 class DatabaseUnusable(DatabaseError):

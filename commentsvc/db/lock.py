@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from commentsvc.db.errors import DatabaseBusy, DatabaseFull
+from commentsvc.db.errors import DatabaseBusy, DatabaseUnwritable
 from commentsvc.settings import data_dir
 
 # A service that only systemd's service unit stops is started by the socket at the next request.
@@ -25,7 +25,10 @@ class Lock:
         self._fd = held
 
     def __enter__(self) -> "Lock":
-        """Take the lock. Raise DatabaseBusy, which names the holder; DatabaseFull; OSError."""
+        """Take the lock.
+
+        Raise DatabaseBusy, which names the holder; DatabaseUnwritable; OSError.
+        """
         fd = self._fd
         if fd < 0:
             data_dir.create_file(self._path)
@@ -43,7 +46,7 @@ class Lock:
             os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         except OSError as error:
             os.close(fd)
-            raise DatabaseFull(
+            raise DatabaseUnwritable(
                 f"{self._path} cannot be written ({error.strerror}): make room on its disk"
             ) from error
         self._fd = fd

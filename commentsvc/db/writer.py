@@ -216,7 +216,7 @@ class WriteHealth:
         is_due = self._logged_ms is None or now_ms - self._logged_ms >= LOG_PAUSE_MS
         if self.is_logged and is_due:
             self._logged_ms = now_ms
-            _log.error("%s", self.trouble)
+            _log.error("%s (%s)", self.trouble, type(error).__name__)
 
     def succeeded(self) -> None:
         """Note that a transaction was written; log it after a failure."""

@@ -26,7 +26,7 @@ import peewee
 
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.engine import Location, load_postgresql
-from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
+from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable, DatabaseUnwritable
 from commentsvc.db.migrations import moved, steps
 from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.sqlite.connection import connect_reading, fault
@@ -170,8 +170,8 @@ def _reason(error: BaseException, path: Path) -> DatabaseError:
     while known is None and behind.__context__ is not None:
         behind = behind.__context__
         known = fault(behind) if isinstance(behind, Exception) else None
-    if isinstance(known, DatabaseFull):
-        return DatabaseFull(
+    if isinstance(known, DatabaseUnwritable):
+        return DatabaseUnwritable(
             f"{path} cannot be made or upgraded ({behind}): make room on its disk, or look at its "
             "permissions"
         )
@@ -250,7 +250,7 @@ def check(path: Path, *, may_be_moved: bool = False) -> bool:
         return applied != set(STEPS)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter for a damaged schema
         known = fault(error)
-        if isinstance(known, DatabaseBusy | DatabaseFull):
+        if isinstance(known, DatabaseBusy | DatabaseUnwritable):
             raise known from error
         raise DatabaseUnusable(f"{path} is damaged ({error}): restore it from a backup") from error
     finally:

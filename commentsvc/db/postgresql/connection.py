@@ -29,7 +29,13 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int4Dumper, Int8Dumper
 
 from commentsvc.db.connection import Row, Snapshot, Transaction
-from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
+from commentsvc.db.errors import (
+    DatabaseBusy,
+    DatabaseError,
+    DatabaseFull,
+    DatabaseUnusable,
+    DatabaseUnwritable,
+)
 from commentsvc.db.peers import LOCK, Peers, UnawaitedPeers
 from commentsvc.db.postgresql import schema
 from commentsvc.db.postgresql.schema import ENGINE, SCHEMA
@@ -93,7 +99,8 @@ _STRANGER_WITH_LOCK: Final = (
 
 _BUSY: Final = ("08", "25P03", "40", "53300", "57")  # beginnings of SQLSTATEs
 _LOCKED: Final = "55P03"
-_FULL: Final = ("53", "25006", "58")
+_FULL: Final = "53100"
+_UNWRITABLE: Final = ("53", "25006", "58")
 _UNUSABLE: Final = ("28", "3D", "42501", "3F", "XX")
 
 # Settings of each session, which an administrator may have changed for a role or a database, and
@@ -141,8 +148,9 @@ def fault(error: Exception) -> DatabaseError | None:
     if not isinstance(error, psycopg.Error):
         return None
     state, text = error.sqlstate or "", error_text(error)
-    if state.startswith(_FULL) and state != "53300":
-        return DatabaseFull(f"the database cannot be written ({text})")
+    if state.startswith(_UNWRITABLE) and state != "53300":
+        kind = DatabaseFull if state == _FULL else DatabaseUnwritable
+        return kind(f"the database cannot be written ({text})")
     if state.startswith(_UNUSABLE):
         return DatabaseUnusable(f"the database cannot be used ({text})")
     if state == _LOCKED:

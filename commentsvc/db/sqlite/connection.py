@@ -13,13 +13,18 @@ from pathlib import Path
 from typing import Concatenate, Final
 
 from commentsvc.db.connection import P, Snapshot, T, decode
-from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseFull, DatabaseUnusable
+from commentsvc.db.errors import (
+    DatabaseBusy,
+    DatabaseError,
+    DatabaseFull,
+    DatabaseUnusable,
+    DatabaseUnwritable,
+)
 
 STATEMENTS: Final = 256  # prepared statements cached per connection, many more than there are
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_FULL = {
-    sqlite3.SQLITE_FULL,
+_UNWRITABLE = {
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_READONLY,
     sqlite3.SQLITE_CANTOPEN,
@@ -35,10 +40,13 @@ def fault(error: Exception) -> DatabaseError | None:
         return DatabaseBusy(
             f"another program holds the database ({error}): wait for it, or stop it, and try again"
         )
-    if code in _FULL:
-        return DatabaseFull(
-            f"the database cannot be written ({error}): make room on its disk, or look at its"
-            " permissions"
+    if code == sqlite3.SQLITE_FULL:
+        return DatabaseFull(f"the database cannot be written ({error}): make room on its disk")
+    if code in _UNWRITABLE:
+        name = getattr(error, "sqlite_errorname", "")  # the text is the same for many faults
+        return DatabaseUnwritable(
+            f"the database cannot be written ({name}: {error}): look at its disk, its permissions"
+            " and the free memory"
         )
     if code in _UNUSABLE:
         return DatabaseUnusable(f"the database is damaged ({error}): restore a backup")

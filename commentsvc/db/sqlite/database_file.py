@@ -11,7 +11,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any, Final
 
-from commentsvc.db.errors import DatabaseFull
+from commentsvc.db.errors import DatabaseUnwritable
 
 ENDS: Final = ("", "-wal", "-shm")
 WRITTEN: Final = (
@@ -20,7 +20,7 @@ WRITTEN: Final = (
 RESCUED: Final = ".rescued"  # the end of the name of a copy of a file that was removed
 
 
-class DatabaseReplaced(DatabaseFull):
+class DatabaseReplaced(DatabaseUnwritable):
     """The files at the database's path are not those that are open."""
 
 

@@ -13,7 +13,12 @@ import pytest
 from commentsvc.db import database as database_module
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull, DatabaseUnusable
+from commentsvc.db.errors import (
+    DatabaseBusy,
+    DatabaseClosed,
+    DatabaseUnusable,
+    DatabaseUnwritable,
+)
 from commentsvc.db.migrations import upgrade
 from commentsvc.settings.schema import DatabaseSettings
 from tests.e2e.program import wait_for
@@ -142,9 +147,9 @@ def test_only_the_writer_can_write(tmp_path: Path) -> None:
         snapshot.execute("DELETE FROM site")
 
     with opened(tmp_path) as database:
-        with pytest.raises(DatabaseFull, match=r"read-?only"):
+        with pytest.raises(DatabaseUnwritable, match=r"read-?only"):
             database.read_now(work)
-        with pytest.raises(DatabaseFull, match=r"read-?only"):
+        with pytest.raises(DatabaseUnwritable, match=r"read-?only"):
             asyncio.run(database.read(work))
         assert database.read_now(sites) == ["blog"]
         assert database.write_now(lambda _: threading.current_thread().name) == "writer"

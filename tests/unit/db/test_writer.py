@@ -18,7 +18,7 @@ import pytest
 from commentsvc.db import database as database_module
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull
+from commentsvc.db.errors import DatabaseBusy, DatabaseClosed, DatabaseFull, DatabaseUnwritable
 from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.db.writer import BATCH, Job, WorkQueue, WriteHealth, hand_back
 from tests.conftest import cannot_run
@@ -248,8 +248,9 @@ def test_a_file_that_cannot_grow_fails_what_was_queued_and_recovers(tmp_path: Pa
 
     with opened(tmp_path, purged.extend) as database:
         for _ in range(3):
-            assert {type(outcome) for outcome in asyncio.run(main(database))} == {DatabaseFull}
-            assert database.write_health.error
+            outcomes = {type(outcome) for outcome in asyncio.run(main(database))}
+            assert outcomes == {DatabaseUnwritable}
+            assert "SQLITE_IOERR_WRITE" in database.write_health.error
         assert database.read_now(sites) == ["blog"]
         assert purged == []
         database.write_now(site("room again", "room"))
@@ -293,7 +294,7 @@ def test_what_cannot_be_stored_is_logged_once_a_minute_and_when_it_is_over(
         health.succeeded()
         health.succeeded()
     assert health.error == ""
-    failed = "nothing can be stored: the disk is full"
+    failed = "nothing can be stored: the disk is full (DatabaseFull)"
     lines = [record.getMessage() for record in caplog.records]
     assert lines == [failed, failed, "comments can be stored again"]
 

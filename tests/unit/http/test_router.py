@@ -10,7 +10,7 @@ from commentsvc import errors
 from commentsvc.api.errors import as_http
 from commentsvc.comments.page_urls import UnknownSiteError, UrlError
 from commentsvc.comments.submission import MalformedError, SubmissionError
-from commentsvc.db.errors import DatabaseBusy, DatabaseFull
+from commentsvc.db.errors import DatabaseBusy, DatabaseFull, DatabaseUnwritable
 from commentsvc.http.messages import CorsPolicy, HttpError, Request, Response
 from commentsvc.http.operation import Operation, Query
 from commentsvc.http.router import Route, Router, bound, route
@@ -163,6 +163,7 @@ def test_what_is_wrong_is_told_in_the_language_of_the_query(query: str, message:
         (errors.NothingToUndo("act 7 is undone"), 409, "refused", None),
         (DatabaseBusy("x"), 503, "busy", "1"),
         (DatabaseFull("x"), 503, "storage", "60"),
+        (DatabaseUnwritable("x"), 503, "storage", "60"),
     ],
 )
 def test_an_error_becomes_a_json_answer(

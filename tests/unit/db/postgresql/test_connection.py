@@ -15,7 +15,13 @@ from commentsvc.backup import integrity
 from commentsvc.comments import create, queries
 from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
-from commentsvc.db.errors import DatabaseBusy, DatabaseUnusable
+from commentsvc.db.errors import (
+    DatabaseBusy,
+    DatabaseError,
+    DatabaseFull,
+    DatabaseUnusable,
+    DatabaseUnwritable,
+)
 from commentsvc.db.postgresql import connection as postgresql
 from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.db.schema.comments import SiteTable
@@ -310,3 +316,18 @@ def test_a_commit_of_a_transaction_that_has_failed_is_an_error(
         with pytest.raises(DatabaseBusy, match="rolled back"):
             database.write_now(failing)
         assert database.read_now(sites) == ["blog"]
+
+
+@pytest.mark.parametrize(
+    ("state", "meaning"),
+    [
+        ("53100", DatabaseFull),  # disk_full
+        ("53200", DatabaseUnwritable),  # out_of_memory
+        ("25006", DatabaseUnwritable),  # read_only_sql_transaction
+        ("58030", DatabaseUnwritable),  # io_error
+        ("53300", DatabaseBusy),  # too_many_connections
+        ("XX001", DatabaseUnusable),  # data_corrupted
+    ],
+)
+def test_only_a_full_disk_is_called_full(state: str, meaning: type[DatabaseError]) -> None:
+    assert type(postgresql.fault(psycopg.errors.lookup(state)("x"))) is meaning

@@ -1,5 +1,6 @@
 """How a connection to SQLite is opened, and how its errors are translated."""
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commentsvc.api.errors import as_http
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.errors import (
     DatabaseBusy,
@@ -14,6 +16,7 @@ from commentsvc.db.errors import (
     DatabaseError,
     DatabaseFull,
     DatabaseUnusable,
+    DatabaseUnwritable,
 )
 from commentsvc.db.schema.comments import SiteTable
 from commentsvc.db.sqlite.connection import connect, fault, register_adapters
@@ -34,27 +37,66 @@ def failure(code: int) -> sqlite3.OperationalError:
     return error
 
 
-@pytest.mark.parametrize(
-    ("code", "meaning"),
-    [
-        (sqlite3.SQLITE_BUSY, DatabaseBusy),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, DatabaseBusy),
-        (sqlite3.SQLITE_LOCKED, DatabaseBusy),
-        (sqlite3.SQLITE_FULL, DatabaseFull),
-        (sqlite3.SQLITE_IOERR_FSYNC, DatabaseFull),
-        (sqlite3.SQLITE_READONLY_DBMOVED, DatabaseFull),
-        (sqlite3.SQLITE_CANTOPEN, DatabaseFull),
-        (sqlite3.SQLITE_NOMEM, DatabaseFull),
-        (sqlite3.SQLITE_CORRUPT, DatabaseUnusable),
-        (sqlite3.SQLITE_NOTADB, DatabaseUnusable),
-    ],
+# What each primary code means, also with each of its extended codes; any other is no fault.
+MEANINGS: dict[str, type[DatabaseError]] = {
+    "BUSY": DatabaseBusy,
+    "LOCKED": DatabaseBusy,
+    "FULL": DatabaseFull,
+    "IOERR": DatabaseUnwritable,
+    "READONLY": DatabaseUnwritable,
+    "CANTOPEN": DatabaseUnwritable,
+    "NOMEM": DatabaseUnwritable,
+    "CORRUPT": DatabaseUnusable,
+    "NOTADB": DatabaseUnusable,
+}
+OTHERS = frozenset(
+    {
+        "ABORT",
+        "AUTH",
+        "CONSTRAINT",
+        "EMPTY",
+        "ERROR",
+        "FORMAT",
+        "INTERNAL",
+        "INTERRUPT",
+        "MISMATCH",
+        "MISUSE",
+        "NOLFS",
+        "NOTFOUND",
+        "NOTICE",
+        "PERM",
+        "PROTOCOL",
+        "RANGE",
+        "SCHEMA",
+        "TOOBIG",
+        "WARNING",
+    }
 )
-def test_a_failure_of_file_or_machine_has_a_meaning(
-    code: int, meaning: type[DatabaseError]
+CODES = [
+    (name, primary)
+    for name in dir(sqlite3)
+    for primary in (*MEANINGS, *OTHERS)
+    if re.fullmatch(f"SQLITE_{primary}(_.+)?", name)
+]
+
+
+@pytest.mark.parametrize(("name", "primary"), CODES)
+def test_each_error_has_its_meaning_and_only_a_full_disk_is_called_full(
+    name: str, primary: str
 ) -> None:
-    found = fault(failure(code))
-    assert type(found) is meaning
+    error = failure(getattr(sqlite3, name))
+    error.sqlite_errorname = name
+    found = fault(error)
+    assert type(found) is MEANINGS.get(primary, type(None))
+    if found is None:
+        return
     assert "as SQLite says it" in str(found)
+    answer = as_http(found)
+    assert answer
+    assert answer.status == 503
+    assert ("disk is full" in str(answer)) == ("make room" in str(found)) == (primary == "FULL")
+    if type(found) is DatabaseUnwritable:
+        assert name in str(found)
 
 
 @pytest.mark.parametrize("error", [failure(sqlite3.SQLITE_ERROR), ValueError("of the work")])
