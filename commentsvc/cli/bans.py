@@ -5,7 +5,7 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import Commands, data_option
+from commentsvc.cli.common import Choice, Commands, data_option
 from commentsvc.cli.tables import Moment, show
 from commentsvc.util.clock import SYSTEM_CLOCK
 from commentsvc.util.timestamps import DAY_MS
@@ -18,7 +18,7 @@ def ban() -> None:
 
 @ban.command()
 @data_option
-@click.argument("kind", type=click.Choice(["author", "network", "word", "domain"]))
+@click.argument("kind", type=Choice(["author", "network", "word", "domain"]))
 @click.argument("value")
 @click.option(
     "--days",

@@ -19,7 +19,7 @@ import click
 
 from commentsvc.settings import data_dir, loader
 from commentsvc.settings.parser import SettingsError
-from commentsvc.util.suggestions import no_such
+from commentsvc.util.suggestions import nearest, no_such
 
 # An address to listen on: 127.0.0.1:8080, unix:/run/http.sock; and what to do about an error.
 _ADDRESS: Final = re.compile(r"unix:.+|.+:\d+")
@@ -37,6 +37,10 @@ NEW_DATA: Final = "comments"
 _FILE_ADVICE: Final = {
     errno.ENOSPC: "Make room on its disk, then run the command again",
     errno.EDQUOT: "Make room within the quota, then run the command again",
+    errno.EROFS: "Mount its file system writable, or name another path",
+    errno.EFBIG: "Raise the limit of file sizes (ulimit -f), then run the command again",
+    errno.EMFILE: "Raise the limit of open files (ulimit -n), then run the command again",
+    errno.ENFILE: "Raise the machine's limit of open files (sysctl fs.file-max), then try again",
 }
 
 
@@ -51,6 +55,20 @@ class Failure(click.ClickException):
         for line in self.lines:
             name = click.style("commentsvc:", fg="red")
             click.echo(f"{name} {line}", file=file, err=True, color=show_colours())
+
+
+class Choice(click.Choice[str]):
+    """A choice that says which of its words a mistyped one may be."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:  # Any: as in click
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            if near := nearest(str(value), map(str, self.choices)):
+                self.fail(f'{str(value)[:100]!r} is unknown. Did you mean "{near}"?', param, ctx)
+            raise
 
 
 class Commands(click.Group):

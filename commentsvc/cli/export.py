@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 import click
 
 from commentsvc.cli.common import (
+    Choice,
     Failure,
     config_option,
     data_option,
@@ -52,7 +53,7 @@ def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["commentsvc", *ABSOLUTE]),
+    type=Choice(["commentsvc", *ABSOLUTE]),
     default="commentsvc",
     show_default=True,
     help="The program that will read the file.",

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from commentsvc.cli.common import config_option, data_option, must_have_folder
+from commentsvc.cli.common import Choice, config_option, data_option, must_have_folder
 from commentsvc.cli.tables import Moment, show
 from commentsvc.imports import detect, formats
 
@@ -63,7 +63,7 @@ def _moderators(
 @data_option
 @config_option
 @click.argument(
-    "source", metavar="FORMAT", type=click.Choice([detect.AUTO, *formats.NAMES]), required=False
+    "source", metavar="FORMAT", type=Choice([detect.AUTO, *formats.NAMES]), required=False
 )
 @click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option(
@@ -129,7 +129,7 @@ def _moderators(
 )
 @click.option(
     "--learn",
-    type=click.Choice(["approved", "all"]),
+    type=Choice(["approved", "all"]),
     help="Train the spam filter with the newest approved comments; `all`: with spam too.",
 )
 @click.option("--list", "list_runs", is_flag=True, help="List all imports.")

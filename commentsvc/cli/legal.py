@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from commentsvc.cli.common import Failure, config_option, data_option
+from commentsvc.cli.common import Choice, Failure, config_option, data_option
 from commentsvc.legal import document
 from commentsvc.legal.document import LegalDocument
 from commentsvc.legal.privacy import privacy
@@ -29,7 +29,7 @@ SHOWN: Final = 10  # sentences that it lacks
 @config_option
 @click.option("--site", "name", metavar="NAME", help="The site; without it, the first one.")
 @click.option("--lang", metavar="TAG", help="The language; without it, that of the site.")
-@click.argument("kind", type=click.Choice(document.KINDS))
+@click.argument("kind", type=Choice(document.KINDS))
 def legal(
     data: Path, settings_file: Path | None, name: str | None, lang: str | None, kind: str
 ) -> None:

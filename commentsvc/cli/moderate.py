@@ -10,7 +10,7 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import ask_for, config_option, counted, data_option
+from commentsvc.cli.common import Choice, ask_for, config_option, counted, data_option
 from commentsvc.cli.tables import show
 
 # Changed comments that are named one by one.
@@ -227,7 +227,7 @@ def history(data: Path, id_: int) -> None:
 @data_option
 @click.option(
     "--status",
-    type=click.Choice(["pending", "approved", "spam", "deleted", "all"]),
+    type=Choice(["pending", "approved", "spam", "deleted", "all"]),
     default="pending",
     show_default=True,
     help="Only comments with this status.",
@@ -259,7 +259,7 @@ def list_(data: Path, status: str, limit: int, as_json: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 @click.option(
     "--status",
-    type=click.Choice(["pending", "approved", "spam", "deleted"]),
+    type=Choice(["pending", "approved", "spam", "deleted"]),
     default=None,
     help="Only comments with this status.",
 )

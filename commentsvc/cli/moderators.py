@@ -11,7 +11,7 @@ from typing import Literal
 
 import click
 
-from commentsvc.cli.common import Commands, Failure, config_option, data_option
+from commentsvc.cli.common import Choice, Commands, Failure, config_option, data_option
 from commentsvc.cli.tables import Cell, Moment, show
 from commentsvc.model import ROLES, SCOPES
 from commentsvc.util.suggestions import no_such
@@ -103,7 +103,7 @@ def profile(data: Path, name: str, **changes: str | None) -> None:
 @moderator.command()
 @data_option
 @_name
-@click.argument("given", metavar="ROLE", type=click.Choice(ROLES))
+@click.argument("given", metavar="ROLE", type=Choice(ROLES))
 @_sites_option
 def role(
     data: Path, name: str, given: Literal["owner", "moderator", "viewer"], sites: tuple[str, ...]
@@ -135,7 +135,7 @@ def token() -> None:
 @click.argument("label", metavar="LABEL")
 @click.option(
     "--scope",
-    type=click.Choice(SCOPES),
+    type=Choice(SCOPES),
     default="read",
     show_default=True,
     help="What the token may do.",
@@ -248,7 +248,7 @@ def list_credentials(data: Path, settings_file: Path | None, name: str) -> None:
 @credential.command("remove")
 @data_option
 @_name
-@click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
+@click.argument("kind", metavar="KIND", type=Choice(KINDS))
 @click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 def remove_credential(
     data: Path, name: str, kind: Literal["session", "token", "passkey", "identity"], id_: int

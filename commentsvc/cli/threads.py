@@ -10,7 +10,7 @@ from typing import BinaryIO, Literal
 
 import click
 
-from commentsvc.cli.common import Commands, config_option, counted, data_option
+from commentsvc.cli.common import Choice, Commands, config_option, counted, data_option
 from commentsvc.cli.tables import show
 
 _site = click.option("--site", default="", metavar="NAME", help="The site. Default: the first one.")
@@ -93,7 +93,7 @@ def title(data: Path, settings_file: Path | None, site: str, url: str, title: st
 
 
 @thread.command()
-@click.argument("what", type=click.Choice(["reactions", "views"]))
+@click.argument("what", type=Choice(["reactions", "views"]))
 @_of_page
 def reset(
     data: Path,

@@ -43,7 +43,7 @@ def _links() -> re.Pattern[str]:
     """Return the pattern of links. It is compiled at its first use: no start waits 20 ms for it."""
     return re.compile(
         rf"(?<![^\s(<>.,;:!?])(https?://{_LETTER}+(?:[').,;:!?]{_LETTER}+)*\)?)"
-        rf"|(?<![^\s>])(www\.{_LETTER}+(?:[.,;:?]{_LETTER}+)*)"
+        rf"|(?<![^\s>])((?:www|ftp)\.{_LETTER}+(?:[.,;:?]{_LETTER}+)*)"
         r"|(?<![^\s>])([\w.+-]++@(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9]{2,})",
         re.IGNORECASE,
     )
@@ -89,7 +89,8 @@ def _run(text: str, element: str) -> list[str]:
 
 def linked(text: str) -> str:
     """Return HTML in which bare addresses are links, but not in links and code."""
-    if "://" not in text and "@" not in text and "www." not in text.lower():
+    lower = text.lower()
+    if not any(mark in lower for mark in ("://", "@", "www.", "ftp.")):
         return text
     parts, depth = _TAG.split(text), 0
     for number, part in enumerate(parts):

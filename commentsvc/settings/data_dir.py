@@ -57,13 +57,19 @@ def prepare(data: Path) -> None:
         _refuse_file(data)
         raise
     except PermissionError as error:
+        if os.geteuid() == 0:
+            raise DataUnusable(
+                f"{data} cannot be created, even by root. Name another folder with --data."
+            ) from error
         above = next(path for path in data.absolute().parents if path.exists())
         raise DataUnusable(
             f"{data} cannot be created: {describe(above)}. "
             f"Run: install -d -m 0700 -o {os.geteuid()} -g {os.getegid()} {data.absolute()}"
         ) from error
     except OSError as error:
-        raise DataUnusable(f"{data} cannot be created: {error.strerror}.") from error
+        raise DataUnusable(
+            f"{data} cannot be created: {error.strerror}. Name another folder with --data."
+        ) from error
     if os.statvfs(data).f_flag & os.ST_RDONLY:
         raise DataUnusable(
             f"{data} cannot be written: its file system is mounted read-only. Mount it writable,"

@@ -11,14 +11,14 @@ here alone, and what systemd passes on in `runtime.systemd`.
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
-from commentsvc.settings.parser import SettingsError, SettingsParser
+from commentsvc.settings.parser import GivenValue, SettingsError, SettingsParser
 from commentsvc.settings.schema import (
     REMOVED,
     SECTIONS,
@@ -88,9 +88,12 @@ def load_with_locations(
     }
     sites = tuple(reading.build(Site, table, "site") for table in reading.repeats)
     settings = Settings(**parts, sites=sites)
+    for line, key, number in _repeated(sites):
+        given = reading.repeats[number].get(key)
+        reading.problems.append(_location(given, f"site.{key}") + line)
     reading.problems += [
-        line
-        for line in contradictions(settings)
+        _where(reading, line) + line
+        for line in _contradictory(settings)
         if reading.wrong.isdisjoint(_NAME.findall(line))  # a default stands in its place
     ]
     if reading.problems:
@@ -107,12 +110,12 @@ def load_with_locations(
 
 def contradictions(settings: Settings) -> Iterator[str]:
     """Yield a line for each pair of valid settings that contradict each other."""
-    for what, values in (
-        ("name", [site.name for site in settings.sites]),
-        ("origin", [origin for site in settings.sites for origin in site.origins]),
-    ):
-        for value in sorted({value for value in values if values.count(value) > 1}):
-            yield f'The {what} "{value}" is in more than one [[site]]. Keep it in one of them.'
+    yield from (line for line, _, _ in _repeated(settings.sites))
+    yield from _contradictory(settings)
+
+
+def _contradictory(settings: Settings) -> Iterator[str]:
+    """Yield such lines, but for what is in several sites."""
     yield from _contradictions(settings)
     yield from _mention_contradictions(settings)
     yield from _hook_contradictions(settings)
@@ -129,6 +132,36 @@ def _reading(path: Path | None, environ: Mapping[str, str]) -> SettingsParser:
         reading.read_file(path)
     reading.read_environment(environ)
     return reading
+
+
+def _repeated(sites: Sequence[Site]) -> Iterator[tuple[str, str, int]]:
+    """Yield each name and origin that is in several `sites`: a line, its key, and the last site."""
+    for what, key in (("name", "name"), ("origin", "origins")):
+        numbers: dict[str, list[int]] = {}
+        for number, site in enumerate(sites):
+            for value in site.origins if key == "origins" else (site.name,):
+                numbers.setdefault(value, []).append(number)
+        for value, found in sorted(numbers.items()):
+            if len(found) > 1:
+                line = f'The {what} "{value}" is in more than one [[site]]. Keep it in one of them.'
+                yield line, key, found[-1]
+
+
+def _where(reading: SettingsParser, line: str) -> str:
+    """Return the file and the line of the first setting that `line` names, if a file gives it."""
+    for name in _NAME.findall(line):
+        section, _, key = name.partition(".")
+        tables = reading.repeats if section == "site" else [reading.tables.get(section, {})]
+        for table in tables:
+            if key in table and table[key].value:
+                return _location(table[key], name)
+    return ""
+
+
+def _location(given: GivenValue | None, name: str) -> str:
+    """Return the file and the line that give the setting `name`; "" if no file does."""
+    is_of_file = given is not None and given.where.endswith(f": {name}")
+    return given.where.removesuffix(name) if given and is_of_file else ""
 
 
 class GivenSetting(NamedTuple):

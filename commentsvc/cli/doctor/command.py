@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from commentsvc.cli.common import Failure, config_option, counted
+from commentsvc.cli.common import Choice, Failure, config_option, counted
 from commentsvc.cli.doctor.hints import PROXIES
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _as_url(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.option(
     "--origin", "origins", multiple=True, help="The blog's origin, such as https://blog.example."
 )
-@click.option("--proxy", type=click.Choice(PROXIES), help="Show advice only for this proxy.")
+@click.option("--proxy", type=Choice(PROXIES), help="Show advice only for this proxy.")
 @click.option(
     "--ca-file",
     type=click.Path(exists=True, dir_okay=False),

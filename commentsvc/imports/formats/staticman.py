@@ -60,6 +60,10 @@ _NONE: Final = ("~", "null")  # in YAML
 # The names that common configurations give to files, and the fields that a comment has there.
 _FILE: Final = re.compile(r"(?:comment|entry)-?[0-9]{10,}").fullmatch
 _FIELDS: Final = re.compile(rb"^(?:name|author|date|timestamp)\s*[:=]", re.MULTILINE)
+_AUTHOR: Final = re.compile(  # as a table in YAML or TOML
+    rb"^(?:author:[ \t]*\n[ \t]+(?:\w+:.*\n[ \t]+){0,9}name:|\[author\]$)", re.MULTILINE
+).search
+_OF_AUTHOR: Final = ("name", "email", "mail", "url", "website", "site", "link")
 _DATES: Final = ("date", "timestamp", "created", "createdAt")
 
 
@@ -77,6 +81,8 @@ def recognises(source: SourceFile, head: bytes) -> str:
         return "its field _id"
     if _DIGEST(path.stem):
         return "the digest that is its name"
+    if _has_author(head):
+        return "its author"
     return "its name and fields" if _FILE(path.stem) and _FIELDS.search(head) else ""
 
 
@@ -87,6 +93,16 @@ def _has_several(head: bytes) -> bool:
     except (ValueError, RecursionError) as error:
         return "Extra data" in str(error)
     return isinstance(found, dict) and any(isinstance(each, list) for each in found.values())
+
+
+def _has_author(head: bytes) -> bool:
+    """Return whether a file is an object or table with the author as another one."""
+    try:
+        found = json.loads(head)
+    except (ValueError, RecursionError):
+        return _AUTHOR(head) is not None
+    author = found.get("author") if isinstance(found, dict) else None
+    return isinstance(author, dict) and "name" in author
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
@@ -131,7 +147,10 @@ def _content(text: str, *, is_toml: bool) -> Any:  # Any: YAML, JSON or TOML
 
 
 def _texts(fields: Mapping[str, Any]) -> Value:  # Any: as above
-    """Return the fields that have a value, and TOML's dates as texts."""
+    """Return the fields that have a value, with those of the author, and TOML's dates as texts."""
+    if isinstance(author := fields.get("author"), dict):
+        of_author = {name: author[name] for name in _OF_AUTHOR if name in author}
+        fields = {**fields, "author": "", **of_author}
     return Value(
         {
             name: value.isoformat() if isinstance(value, date) else value

@@ -191,6 +191,7 @@ def test_the_spam_filter_learns_where_that_is_wanted(
     [
         (["disqus"], "Give a FORMAT (or auto) and at least one FILE."),
         (["nothing", "FILE"], "'nothing' is not one of"),
+        (["wordpres", "FILE"], "'wordpres' is unknown. Did you mean \"wordpress\"?"),
         (["auto", "FILE", "--undo", "1"], "without FORMAT and FILE"),
         (["auto", "FILE", "--timezone", "Mars"], "like Europe/Berlin"),
         (["auto", "FILE", "--status", "approved,none"], "'none' is not one of"),

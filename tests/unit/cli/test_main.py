@@ -1,6 +1,8 @@
 """The command line: which arguments it takes, and how it reports errors in them."""
 
 import contextlib
+import errno
+import os
 import pkgutil
 import sqlite3
 import subprocess
@@ -466,3 +468,45 @@ def test_a_command_answers_only_where_the_role_of_the_account_permits_it(
     assert (done.exit_code, refusal in done.stderr) == (int(bool(refusal)), True), done.output
     statuses = [entry.comment.status for entry in client.read(tmp_path, queries.listing, None, 9)]
     assert statuses == (["pending"] if refusal else ["approved", "approved"])
+
+
+def test_a_mistyped_word_of_every_choice_gets_the_one_that_is_meant() -> None:
+    with click.Context(main.main) as ctx:
+        for path, command in commands(main.main, ctx):
+            for param in command.params:
+                if isinstance(param.type, click.Choice):
+                    word = max(map(str, param.type.choices), key=len)
+                    with pytest.raises(click.BadParameter, match=f'Did you mean "{word}"'):
+                        param.type.convert(f"{word}x", param, ctx)
+                    assert path
+
+
+def commands(
+    group: click.Group, ctx: click.Context, path: tuple[str, ...] = ()
+) -> list[tuple[tuple[str, ...], click.Command]]:
+    """Return the commands of a group and of those in it."""
+    found = []
+    for name in group.list_commands(ctx):
+        command = group.get_command(ctx, name)
+        assert command
+        if isinstance(command, click.Group):
+            found += commands(command, ctx, (*path, name))
+        else:
+            found.append(((*path, name), command))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(errno.EMFILE, "Raise the limit of open files"), (errno.EROFS, "Mount its file system")],
+)
+def test_an_error_of_the_system_names_the_next_step(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number), str(tmp_path / "lock"))
+
+    monkeypatch.setattr(client, "write", fail)
+    result = run("approve", "1", "--data", tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"commentsvc: {tmp_path}/lock: {os.strerror(number)}. {advice}")

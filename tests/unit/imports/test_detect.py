@@ -1171,6 +1171,22 @@ def test_nothing_in_yaml_is_no_name(tmp_path: Path, nothing: str) -> None:
     assert (comment.author, comment.parent, comment.text) == ("", "", "hello")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"id": "a", "text": "One", "author": {"id": 7, "name": "Ann", "url": "/x"}}'),
+        ("a.yml", "id: a\ntext: One\nauthor:\n  id: 7\n  name: Ann\n  url: /x\n"),
+        ("a.toml", 'id = "a"\ntext = "One"\n[author]\nid = 7\nname = "Ann"\nurl = "/x"\n'),
+    ],
+)
+def test_a_staticman_comment_with_its_author_as_a_table_is_recognised(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    [comment] = comments(parsed(written(tmp_path, name, text)))
+    assert (comment.id, comment.author, comment.site) == ("a", "Ann", "/x")
+    assert comment.text == "One"
+
+
 @pytest.mark.parametrize("field", staticman.PARENTS)
 def test_each_field_for_the_parent_of_a_staticman_comment_is_read(
     tmp_path: Path, field: str

@@ -33,6 +33,14 @@ def test_a_file_above_it_is_told(tmp_path: Path) -> None:
         data_dir.prepare(tmp_path / "file" / "data")
 
 
+@pytest.mark.parametrize("folder", ["/proc/x", "/sys/x"])
+def test_a_folder_that_no_user_can_create_is_refused_with_the_next_step(folder: str) -> None:
+    with pytest.raises(DataUnusable, match=f"{folder} cannot be created") as caught:
+        data_dir.prepare(Path(folder))
+    if os.geteuid() == 0:
+        assert str(caught.value).endswith(" Name another folder with --data.")
+
+
 def refuse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretend to be a user who may not enter the folder, since tests often run as root."""
     monkeypatch.setattr(os, "access", lambda _path, _mode: False)

@@ -5,6 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -244,7 +245,8 @@ def test_a_line_that_an_error_tells_to_write_is_right(
 def found_in(file: Path) -> list[str]:
     """Return the problems that name a line of the file, as no contradiction of two settings."""
     try:
-        loader.load(file, {})
+        with patch.object(loader, "_contradictory", return_value=()):
+            loader.load(file, {})
     except SettingsError as error:
         return [problem for problem in error.problems if problem.startswith(f"{file}:")]
     return []
@@ -254,9 +256,11 @@ def test_a_name_and_an_origin_belong_to_one_site(tmp_path: Path) -> None:
     site = '[[site]]\nname = "a"\norigins = ["https://a.example"]\n'
     with pytest.raises(SettingsError) as caught:
         load_text(tmp_path, site * 2)
-    assert caught.value.problems == [
-        'The name "a" is in more than one [[site]]. Keep it in one of them.',
-        'The origin "https://a.example" is in more than one [[site]]. Keep it in one of them.',
+    file = tmp_path / "commentsvc.toml"
+    assert [problem.replace(str(file), "FILE") for problem in caught.value.problems] == [
+        'FILE:5: The name "a" is in more than one [[site]]. Keep it in one of them.',
+        'FILE:6: The origin "https://a.example" is in more than one [[site]]. Keep it in one of'
+        " them.",
     ]
 
 
@@ -278,6 +282,19 @@ def test_mail_needs_a_sender_and_an_address_for_its_links() -> None:
         "mail.host is set, but server.public_url is not",
         "mail.host is set, but mail.sender is not",
     ]
+
+
+def test_a_contradiction_names_the_line_of_the_setting_that_is_given(tmp_path: Path) -> None:
+    for text, line, begin in (
+        ('[mail]\nhost = "a.example"\nsender = "a@b.example"', 2, "mail.host is set, but"),
+        ('[hooks]\n\ntelegram_chat = "-1005"', 3, "hooks.telegram_token and"),
+        ("[[site]]\n[[site]]\nname = 'b'\nsend_webmentions = true", 4, "site.send_webm"),
+    ):
+        with pytest.raises(SettingsError) as caught:
+            load_text(tmp_path, text)
+        [problem] = caught.value.problems
+        assert f":{line}: {begin}" in problem
+        assert problem.startswith(str(tmp_path))
 
 
 def test_hooks_need_their_secrets() -> None:
