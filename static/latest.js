@@ -1,6 +1,7 @@
 // <latest-comments>: the newest comments of a site
 
-import { h, loadMessages, loadStylesheet, showRelativeTime } from "./common.js";
+import { h, loadMessages, loadStylesheet } from "./common.js";
+import { excerptItem } from "./excerpt.js";
 import { OtherElement } from "./lists.js";
 /** @import { PageCounts } from "./types.d.ts" */
 
@@ -17,14 +18,7 @@ export class LatestComments extends OtherElement {
     const messages = await loadMessages(this);
     await stylesheet;
     const shown = latest.slice(0, this.limit);
-    const items = shown.map(({ author, excerpt, link, title, published }) => {
-      const time = h("time.date", { dateTime: published });
-      showRelativeTime(messages, time);
-      const head = h("span.meta", {}, h("bdi.author", {}, author), time);
-      const text = h("a", { href: link, dir: "auto" }, excerpt || "…");
-      return h("li", {}, head, text, h("span.hint", { dir: "auto" }, title));
-    });
-    return h("ul.latest", {}, ...items);
+    return h("ul.latest", {}, ...shown.map((comment) => excerptItem(messages, comment)));
   }
 }
 

@@ -1,6 +1,7 @@
 // <comment-search>: searches the comments of a site, or of the page `url`
 
-import { get, h, loadMessages, loadStylesheet, reflect, showRelativeTime, takeProperties } from "./common.js";
+import { get, h, loadMessages, loadStylesheet, reflect, takeProperties } from "./common.js";
+import { excerptItem } from "./excerpt.js";
 
 const stylesheets = ["comments.css", "elements.css"].map(loadStylesheet);
 
@@ -55,7 +56,7 @@ export class CommentSearch extends HTMLElement {
       const answer = await get("search?" + new URLSearchParams(given)).catch(reasonOf);
       if (number != asked) return; // the reader searches for something else
       const { data = [], next, error } = answer ?? { error: messages.unread };
-      const items = data.map((comment) => item(messages, comment));
+      const items = data.map((comment) => excerptItem(messages, comment));
       if (!before && !error) list.replaceChildren();
       list.append(...items);
       status.textContent = error ?? (list.firstChild || next ? "" : messages.nothing);
@@ -76,14 +77,6 @@ export class CommentSearch extends HTMLElement {
 async function reasonOf(refusal) {
   const answer = await refusal.json?.().catch(() => {});
   return answer?.error && { error: answer.error.message };
-}
-
-function item(messages, { author, excerpt, link, title, published }) {
-  const time = h("time.date", { dateTime: published });
-  showRelativeTime(messages, time);
-  const head = h("span.meta", {}, h("bdi.author", {}, author), time);
-  const text = h("a", { href: link, dir: "auto" }, excerpt || "…");
-  return h("li", {}, head, text, h("span.hint", { dir: "auto" }, title));
 }
 
 CommentSearch.define();

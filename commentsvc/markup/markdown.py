@@ -78,11 +78,8 @@ NOBODY: Final = MappingProxyType[str, int]({})
 # comrak's HTML has "<" and quotation marks in its own tags only.
 _HEADING: Final = re.compile(r"<(/?)h([1-6])>").sub
 _IMAGE: Final = re.compile(r'<img src="([^"]*)" alt="([^"]*)"( title="[^"]*")? />').sub
-# A link that the sanitizer, or comrak itself, leaves without an address.
-_DEAD_LINK: Final = re.compile(
-    r'<a href="(?:(?!https?:|mailto:)[a-z][a-z0-9+.-]*:[^"]*)?"(?: title="[^"]*")?>(.*?)</a>',
-    re.DOTALL | re.IGNORECASE,
-).sub
+# A link whose address the sanitizer removed.
+_DEAD_LINK: Final = re.compile(r'<a(?: (?!href=)[a-z]+="[^"]*")*>(.*?)</a>', re.DOTALL).sub
 _OWN_IMAGE: Final = re.compile(rf"image:({image_names.NAME})").fullmatch
 _BOX: Final = re.compile(
     r'<input type="checkbox" class="task-list-item-checkbox"( checked="")? disabled="" />'
@@ -105,8 +102,12 @@ _IGNORED_IN_HREF = re.compile(r"[\x00-\x20]+").sub  # WHATWG URL, 4.4: parsers s
 
 
 def _own_host_only(url: str) -> str | None:
-    """Return a relative link that stays on the blog's host, None for ``//host`` in any spelling."""
-    return None if _IGNORED_IN_HREF("", url[:64]).replace("\\", "/").startswith("//") else url
+    """Return a relative link that stays on the blog's host, None for ``//host`` in any spelling.
+
+    An empty one is none: comrak leaves it of an address that is dangerous.
+    """
+    start = _IGNORED_IN_HREF("", url[:64]).replace("\\", "/")
+    return url if start and not start.startswith("//") else None
 
 
 # The values that the sanitizer keeps, by the names of attributes; others may have any value.
@@ -226,12 +227,15 @@ def _as_typed(text: str) -> str:
 def _sanitized(html: str, service: str = "") -> str:
     """Return `html` with what is on the allow-list, and without empty lines.
 
-    Pictures are not on it, except for ours at the address `service`, unless that is "". HTML whose
+    Pictures are not on it, except for ours at the address `service`, unless that is "". A link
+    without an address that browsers understand becomes text. HTML whose
     elements are nested as they should be would not change if it were sanitized again.
     """
     cleaner = _cleaner(service)
     html = cleaner.clean(html)
-    return cleaner.clean(_without_empty_lines(html)) if _is_unstable(html) else html
+    if _is_unstable(html):
+        html = cleaner.clean(_without_empty_lines(html))
+    return _DEAD_LINK(r"\1", html) if "<a" in html else html
 
 
 def _is_unstable(html: str) -> bool:
@@ -255,8 +259,6 @@ def parse(
         html = _HEADING(lambda match: f"<{match[1]}h{min(int(match[2]) + 3, 6)}>", html)
     if "<im" in html:
         html = _IMAGE(lambda match: _shown_image(match, service), html)
-    if "<a" in html:
-        html = _DEAD_LINK(r"\1", html)
     if "<in" in html:
         html = _BOX(lambda match: "☑" if match[1] else "☐", html)
     if "&lt;" in html:

@@ -33,7 +33,7 @@ export function explain(form, failure) {
   const isSaid = marked.length && !Object.keys(fields).length;
   const text = isOtherText ? messages.twice : errorText(messages, { ...failure, fields });
   const kept = form.element.message.value && messages.kept;
-  form.error.textContent = (isSaid ? "" : text + " ") + kept;
+  form.error.textContent = isSaid ? "" : `${text} ${kept}`;
   if (marked.some((name) => form.identity.contains(form.element[name]))) {
     form.showIdentity(true);
     form.identity.hidden = false; // also while the reader is signed in

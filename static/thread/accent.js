@@ -1,4 +1,4 @@
-// The accent: the colour of the blog's links
+// The accent: the colour of the blog's links. Check boxes are light or dark as the page is
 
 import { behind, luminance, srgb, watch, withProbe } from "./contrast.js";
 
@@ -18,6 +18,8 @@ export function followLinks(host) {
 function update(host) {
   const thread = host.querySelector(".commentsvc-thread");
   if (!host.isConnected || !thread) return hosts.delete(host);
+  const background = withProbe(thread, "i", (probe) => behind(thread, probe));
+  thread.style.colorScheme = background > 0.179 ? "light" : "dark";
   const { style } = host;
   style.removeProperty("--commentsvc-accent");
   style.removeProperty("--commentsvc-on-accent");
@@ -30,7 +32,7 @@ function update(host) {
     // Neither a browser's blue nor the colour of texts was chosen for links
     const isChosen = ["LinkText", text].every((other) => String(srgb(probe, other)) != String(color));
     const light = luminance(color);
-    if (!isChosen || color[3] < 1 || contrast(light, behind(thread, probe)) < 4.5) return;
+    if (!isChosen || color[3] < 1 || contrast(light, background) < 4.5) return;
     style.setProperty("--commentsvc-accent", link);
     style.setProperty("--commentsvc-on-accent", light > 0.179 ? "#000" : "#fff");
   });

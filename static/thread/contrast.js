@@ -15,13 +15,13 @@ export function luminance(color) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-/** Return the luminance of what is behind an element; `Canvas` is behind all. */
+/** Return the luminance of what is behind an element; the page's `Canvas` is behind all. */
 export function behind(element, probe) {
   for (let node = element; node; node = node.parentElement) {
     const color = srgb(probe, getComputedStyle(node).backgroundColor);
     if (color[3] >= 0.5) return luminance(color);
   }
-  return luminance(srgb(probe, "Canvas"));
+  return withProbe(document.documentElement, "i", (root) => luminance(srgb(root, "Canvas")));
 }
 
 /**

@@ -34,7 +34,19 @@ export async function menu(thread, button, { own }) {
     button.focus();
   });
   button.after(list);
+  place(list, button);
   buttons[0].focus();
+}
+
+/** Move the menu to its button, within the window. */
+function place(list, button) {
+  const { left, right, top } = button.getBoundingClientRect();
+  const box = list.getBoundingClientRect();
+  const isRightToLeft = getComputedStyle(list).direction == "rtl";
+  const most = document.documentElement.clientWidth - box.width;
+  const x = Math.max(0, Math.min(isRightToLeft ? right - box.width : left, most));
+  const above = box.bottom > innerHeight && top > box.height ? top - box.bottom : 0;
+  list.style.translate = `${x - box.left}px ${above}px`;
 }
 
 const addressOf = (comment) => new URL("#" + anchorOf(comment), location.href).href;

@@ -494,6 +494,40 @@ def test_the_menu_has_words_moves_nothing_and_closes(
     expect(more).to_have_attribute("aria-expanded", "false")
 
 
+@pytest.mark.parametrize("lang", ["en", "ar"])
+@pytest.mark.parametrize("width", [320, 1280])
+def test_the_menu_is_at_its_button_and_within_the_window(
+    page: Page, open_thread: OpenThread, answers: Answers, lang: str, width: int
+) -> None:
+    answers.voting = "both"
+    answers.comments = [comment(1, "x"), comment(2, "y", parent=1), comment(3, "z", parent=2)]
+    page.set_viewport_size({"width": width, "height": 500})
+    open_thread(lang=lang)
+    if lang == "ar":
+        page.evaluate("document.documentElement.dir = 'rtl'")
+    for number in (1, 2, 3):
+        button = page.locator(f"#commentsvc-{number} > article [name=menu]")
+        for block in ("start", "end"):
+            button.evaluate("(it, block) => it.scrollIntoView({ block })", block)
+            button.click()
+            menu = page.locator(".commentsvc-menu").bounding_box()
+            at = button.bounding_box()
+            assert menu
+            assert at
+            assert menu["x"] >= 0
+            assert menu["x"] + menu["width"] <= width
+            assert menu["y"] >= 0
+            assert menu["y"] + menu["height"] <= 500
+            above = abs(menu["y"] + menu["height"] - at["y"])
+            assert min(above, abs(menu["y"] - at["y"] - at["height"])) <= 2
+            end = menu["width"] - at["width"] if lang == "ar" else 0
+            if 0 < at["x"] - end < width - menu["width"]:
+                assert abs(menu["x"] - at["x"] + end) <= 1, "it begins where its button does"
+            else:
+                assert menu["x"] < at["x"] + at["width"] <= menu["x"] + menu["width"]
+            page.keyboard.press("Escape")
+
+
 def test_a_time_to_wait_is_said_in_the_unit_that_people_use(
     page: Page, open_thread: OpenThread
 ) -> None:

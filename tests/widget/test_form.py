@@ -196,7 +196,7 @@ def test_what_is_wrong_with_fields_is_said_until_they_are_mended(
     fill(form)
     send(form)
     email = form.get_by_label("Email (optional)")
-    expect(form.get_by_role("alert")).to_have_text("Your text is kept.")
+    expect(form.get_by_role("alert")).to_have_text("")  # each field says its own
     expect(email).to_be_focused()
     expect(email).to_have_attribute("aria-invalid", "true")
     expect(email).to_have_accessible_description("This is not an e-mail address.")
@@ -585,6 +585,11 @@ def test_the_form_is_where_the_blog_wants_it_or_where_new_comments_appear(
     assert above == (4 if is_first else 2)
     jump = page.get_by_role("button", name="Write a comment")
     expect(jump).to_have_count(0 if is_first else 1)
+    if not is_first:
+        left, right = jump.bounding_box(), page.locator("[name=sort]").bounding_box()
+        assert left
+        assert right
+        assert right["x"] - left["x"] - left["width"] >= 15, "they are two"
     form = open_form(page)
     if not is_first:
         page.locator("#commentsvc-1").focus()

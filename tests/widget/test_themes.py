@@ -352,9 +352,25 @@ def test_the_accent_follows_a_switch_of_the_blogs_colours(
     css = "a { color: #b3005e } .dark { background: #222; color: #eee } .dark a { color: #fa0 }"
     open_thread(more=f"<style>{css}</style>")
     badge = page.locator(".commentsvc-owner")
+    box = open_form(page).get_by_role("checkbox")
     expect(badge).to_have_css("background-color", "rgb(179, 0, 94)")
+    expect(box).to_have_css("color-scheme", "light")
     page.evaluate("document.documentElement.className = 'dark'")
     expect(badge).to_have_css("background-color", "rgb(255, 170, 0)")
+    expect(box).to_have_css("color-scheme", "dark")
+    page.evaluate("document.documentElement.className = ''")
+    expect(box).to_have_css("color-scheme", "light")
+
+
+def test_the_colours_of_controls_follow_a_page_without_a_background(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "Mine.", role="owner")]
+    open_thread()
+    thread = page.locator(".commentsvc-thread")
+    for scheme in ("light", "dark", "light"):
+        page.evaluate("(scheme) => document.documentElement.style.colorScheme = scheme", scheme)
+        expect(thread).to_have_css("color-scheme", scheme)
 
 
 # Firefox before 121 has no ":has" in selectors, Firefox before 128 no colours made from others.

@@ -166,12 +166,25 @@ def test_punctuation_within_a_bare_link_belongs_to_it(url: str) -> None:
     "link",
     ["[a *b*](%s)", '[a *b*](%s "t")', "[a *b*][r]\n\n[r]: %s", "![a *b*](%s)"],
 )
-@pytest.mark.parametrize("address", ["javascript:a", "tel:+49", "FTP://a.example/", "image:b", ""])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("javascript:a", "tel:+49", "FTP://a.example/", "image:b", "", "https:", "https://", "//"),
+        *("https://a.example:99999/", "//a.example:65536", "https://a.example:8x/", "https://[::1"),
+        *("https://[zz]/", "https://u:p@/", "https://a%20b/", "https://1.2.3.4.5/", "https://%"),
+    ],
+)
 def test_a_link_that_would_lead_nowhere_is_text(link: str, address: str) -> None:
     assert "<a" not in render(link % (address or "<>"))
 
 
-@pytest.mark.parametrize("source", ["ftp://a.example/b", "<irc://a.example/b>", "xmpp:a@b.example"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("ftp://a.example/b", "<irc://a.example/b>", "xmpp:a@b.example", "www.a.example:99999"),
+        *("https://a.example:99999/", "<https://a.example:65536>", "https://1.2.3.4.5/"),
+    ],
+)
 def test_an_address_that_no_browser_opens_is_text(source: str) -> None:
     assert render(source) == f"<p>{source.strip('<>')}</p>\n"
 

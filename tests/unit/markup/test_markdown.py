@@ -293,6 +293,9 @@ def test_the_sanitizer_has_the_last_word_on_markdown(source: str, service: str) 
         assert sanitized_again(html, service) == html
 
 
+DEAD_LINK = re.compile('<a(?![^>]* href="[^"])').search
+
+
 def test_the_sanitizer_has_the_last_word_on_the_examples_of_commonmark() -> None:
     """As Markdown, and as HTML of an import: both may be nested as no example intends."""
     spec = (node_modules("markdown") / "commonmark-spec/spec.txt").read_text()
@@ -301,6 +304,7 @@ def test_the_sanitizer_has_the_last_word_on_the_examples_of_commonmark() -> None
     for markdown, html in ((a.replace("→", "\t"), b.replace("→", "\t")) for a, b in found):
         rendered = render(markdown, math=True, named=PEOPLE, service=SERVICE)
         assert sanitized_again(rendered, SERVICE) == rendered, markdown
+        assert not DEAD_LINK(rendered + clean(html) + clean(markdown)), markdown
         judge(render(markdown, math=True, named=PEOPLE))
         for foreign in (html, markdown):
             assert sanitized_again(clean(foreign)) == clean(foreign), foreign
