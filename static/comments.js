@@ -290,7 +290,7 @@ export class Thread {
     const isTop = (this.host.form || (sort == "newest" && "top")) == "top";
     const isFar = count > 1 && !isTop && !this.closed;
     const jump = isFar ? h("button.link", { type: "button", name: "compose" }, messages.write) : "";
-    const bar = h("div.bar", {}, this.#heading, h("div.actions", {}, jump, this.#order, this.#feed));
+    const bar = h("div.bar", {}, this.#heading, h("div.actions", {}, this.#order, this.#feed, jump));
     const draft = storage.get(this.url + "#");
     const placeholder = messages[count ? "write" : "first"];
     const box = { name: "write", value: draft?.message ?? "", ariaLabel: placeholder, placeholder, rows: 1 };

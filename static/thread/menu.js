@@ -11,6 +11,8 @@ const ICONS = {
   mute: "M3 6.5h2L8.5 4v8L5 9.5H3zM10.5 6.5l3 3m0-3l-3 3",
 };
 
+const MARGIN = 8; // between the menu and the edge of the window, in pixels
+
 /** Show or hide the menu. */
 export async function menu(thread, button, { own }) {
   const shown = button.parentNode.querySelector(".commentsvc-menu");
@@ -43,8 +45,8 @@ function place(list, button) {
   const { left, right, top } = button.getBoundingClientRect();
   const box = list.getBoundingClientRect();
   const isRightToLeft = getComputedStyle(list).direction == "rtl";
-  const most = document.documentElement.clientWidth - box.width;
-  const x = Math.max(0, Math.min(isRightToLeft ? right - box.width : left, most));
+  const most = document.documentElement.clientWidth - box.width - MARGIN;
+  const x = Math.max(MARGIN, Math.min(isRightToLeft ? right - box.width : left, most));
   const above = box.bottom > innerHeight && top > box.height ? top - box.bottom : 0;
   list.style.translate = `${x - box.left}px ${above}px`;
 }

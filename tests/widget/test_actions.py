@@ -514,14 +514,14 @@ def test_the_menu_is_at_its_button_and_within_the_window(
             at = button.bounding_box()
             assert menu
             assert at
-            assert menu["x"] >= 0
-            assert menu["x"] + menu["width"] <= width
+            assert menu["x"] >= 8
+            assert menu["x"] + menu["width"] <= width - 8
             assert menu["y"] >= 0
             assert menu["y"] + menu["height"] <= 500
             above = abs(menu["y"] + menu["height"] - at["y"])
             assert min(above, abs(menu["y"] - at["y"] - at["height"])) <= 2
             end = menu["width"] - at["width"] if lang == "ar" else 0
-            if 0 < at["x"] - end < width - menu["width"]:
+            if 8 <= at["x"] - end <= width - 8 - menu["width"]:
                 assert abs(menu["x"] - at["x"] + end) <= 1, "it begins where its button does"
             else:
                 assert menu["x"] < at["x"] + at["width"] <= menu["x"] + menu["width"]

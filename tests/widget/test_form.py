@@ -586,10 +586,10 @@ def test_the_form_is_where_the_blog_wants_it_or_where_new_comments_appear(
     jump = page.get_by_role("button", name="Write a comment")
     expect(jump).to_have_count(0 if is_first else 1)
     if not is_first:
-        left, right = jump.bounding_box(), page.locator("[name=sort]").bounding_box()
-        assert left
-        assert right
-        assert right["x"] - left["x"] - left["width"] >= 15, "they are two"
+        order, button = page.locator("[name=sort]").bounding_box(), jump.bounding_box()
+        assert order
+        assert button
+        assert button["x"] - order["x"] - order["width"] >= 24, "the feed is between the words"
     form = open_form(page)
     if not is_first:
         page.locator("#commentsvc-1").focus()

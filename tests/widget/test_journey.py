@@ -258,9 +258,7 @@ def test_a_reader_without_scripts_does_all_the_same(
         box = file.bounding_box()
         assert box
         assert box["height"] <= 45, "its button is in the middle of its box"
-        file.set_input_files(
-            {"name": "x.gif", "mimeType": "image/gif", "buffer": GIF}
-        )
+        file.set_input_files({"name": "x.gif", "mimeType": "image/gif", "buffer": GIF})
         page.get_by_label("Description of the picture").fill("A field")
         send_by_form("The frist.")
         text = page.get_by_label("Comment")

@@ -90,9 +90,9 @@ def test_tab_goes_through_everything_in_the_order_of_the_page(
     start(open_thread(depth="0"))
     assert keys.names("Send comment") == [
         *(
-            "Write a comment",
             "Order",
             "Atom feed",
+            "Write a comment",
             "Ada Byron",
             "1 day ago",
             "I agree: Ada Byron",
