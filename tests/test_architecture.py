@@ -938,8 +938,8 @@ SCRIPTS = [
     "form/asked", "form/private", "reader/reader", "reader/reader_token", "reader/signed_in",
     "pictures/attaching", "pictures/picture_panel", "pictures/uploading",
     "form/toolbar", "form/completion", "form/formatting", "form/proof_of_work", "rich", "code",
-    "reactions", "views", "latest", "popular", "search", "reacting", "lists", "count", "counts",
-    "copying", "send", "common",
+    "reactions", "views", "latest", "popular", "search", "reacting", "lists", "excerpt", "count",
+    "counts", "copying", "send", "common",
 ]  # fmt: skip
 IMPORTED = re.compile(r'^import [^;"]*"([^"]+)"|\bimport\("([^"]+)"\)', re.MULTILINE)
 
