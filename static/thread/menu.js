@@ -36,12 +36,12 @@ export async function menu(thread, button, { own }) {
     button.focus();
   });
   button.after(list);
-  place(list, button);
+  moveBeside(list, button);
   buttons[0].focus();
 }
 
 /** Move the menu to its button, within the window. */
-function place(list, button) {
+function moveBeside(list, button) {
   const { left, right, top } = button.getBoundingClientRect();
   const box = list.getBoundingClientRect();
   const isRightToLeft = getComputedStyle(list).direction == "rtl";
