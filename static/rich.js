@@ -2,7 +2,7 @@
 
 import { loadStylesheet } from "./common.js";
 
-loadStylesheet("rich.css");
+export const stylesheet = loadStylesheet("rich.css");
 
 /** Make wide parts of a comment scroll by keys, and mentions of comments on later pages work. */
 export function enrich(body, thread) {

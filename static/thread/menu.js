@@ -2,7 +2,7 @@
 
 import { actionButton, again, anchorOf, h, loadMessages } from "../common.js";
 import { copyText } from "../copying.js";
-import "../rich.js"; // its styles
+import { stylesheet } from "../rich.js"; // its own, too
 
 const ICONS = {
   copy: "M6.5 9.5l3-3M7 5l1.8-1.8a2.8 2.8 0 0 1 4 4L11 9M5 7 3.2 8.8a2.8 2.8 0 0 0 4 4L9 11",
@@ -35,6 +35,7 @@ export async function menu(thread, button, { own }) {
     close();
     button.focus();
   });
+  await stylesheet; // or it has another size
   button.after(list);
   moveBeside(list, button);
   buttons[0].focus();
