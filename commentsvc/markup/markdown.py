@@ -228,14 +228,15 @@ def _sanitized(html: str, service: str = "") -> str:
     """Return `html` with what is on the allow-list, and without empty lines.
 
     Pictures are not on it, except for ours at the address `service`, unless that is "". A link
-    without an address that browsers understand becomes text. HTML whose
-    elements are nested as they should be would not change if it were sanitized again.
+    without an address that browsers understand becomes text. Whatever is changed is sanitized once
+    more. HTML whose elements are nested as they should be would not change by another pass.
     """
     cleaner = _cleaner(service)
     html = cleaner.clean(html)
     if _is_unstable(html):
         html = cleaner.clean(_without_empty_lines(html))
-    return _DEAD_LINK(r"\1", html) if "<a" in html else html
+    live = _DEAD_LINK(r"\1", html) if "<a" in html else html
+    return html if live == html else cleaner.clean(live)
 
 
 def _is_unstable(html: str) -> bool:
