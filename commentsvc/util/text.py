@@ -87,11 +87,17 @@ def with_few_marks(text: str) -> str:
 
 
 def _few_marks(found: re.Match[str]) -> str:
+    marks = {
+        letter
+        for letter in set(found[0])
+        if unicodedata.category(letter) in ("Mn", "Me") or unicodedata.combining(letter)
+    }
+    if not marks:
+        return found[0]
     kept, number = [], 0
     for letter in found[0]:
-        is_mark = unicodedata.category(letter) in ("Mn", "Me") or unicodedata.combining(letter)
         if letter not in _JOINERS:
-            number = number + 1 if is_mark else 0
+            number = number + 1 if letter in marks else 0
         if number <= (_STACK if ord(letter) in _TIBETAN else MARKS):
             kept.append(letter)
     return "".join(kept)
