@@ -20,6 +20,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -386,8 +387,8 @@ class Parts(msgspec.Struct, frozen=True):
     """The parts of a service. They are connected, but nothing runs yet.
 
     `routes` are those of the interface, `pages` those for moderators; `router` has both, and
-    `handler` limits what one network may ask of it. The leader does `leader_works`, and each
-    instance `own_works`.
+    `handler` limits what one network may ask of it. The leader sends what is in the `outbox` and
+    does `leader_works`, and each instance `own_works`.
     """
 
     submissions: SubmissionService
@@ -475,10 +476,8 @@ def build(
     both = [*routes, *pages]
     router = Router([*both, *below_web(both)], cors, as_http, settings.server.max_body_kib << 10)
     leader_works: list[Work] = [
-        outbox.run,
         partial(maintenance.run, database, settings, clock),
         partial(rerender.run, database),
-        figures.backups.run,
         partial(builds.watch, memory.changed, database, settings, clock),
         *(each.run for each in (receiver, *fetching) if each),
         *_mentions(service, submissions),
@@ -497,7 +496,7 @@ def build(
         router=router,
         handler=MissLimiter(router, settings.server, clock, read_only_posts),
         leader_works=leader_works,
-        own_works=(figures.machine.watch, outbox.watch, programs.queue.run, views.run),
+        own_works=(outbox.watch, programs.queue.run, views.run),
     )
 
 
@@ -681,7 +680,7 @@ async def _serve(
     await _listen(control, start.data)
     stack.push_async_callback(control.stop, COMMAND_GRACE)
     running.watch()
-    working = _work(opened.leader, running)
+    working = _work(opened.leader, opened.figures, running)
     await stack.enter_async_context(meanwhile(working, start.manager.watch()))
     stack.enter_context(spared_collector())
     start.announce(ready.address)
@@ -689,13 +688,38 @@ async def _serve(
     succession.be_ready()
 
 
-async def _work(leader: Leader, running: RunningParts[Parts]) -> None:
-    """Do the work of the present parts until cancelled."""
+async def _work(leader: Leader, figures: Figures, running: RunningParts[Parts]) -> None:
+    """Do all work in the background until cancelled.
+
+    Other settings begin the work of the parts anew, but not an election or a backup.
+    """
+    led = (
+        figures.backups.run,
+        partial(_deliver, running),
+        partial(_work_of_parts, running, attrgetter("leader_works")),
+    )
+    own = _work_of_parts(running, attrgetter("own_works"))
+    async with meanwhile(figures.machine.watch(), own):
+        await leader.run(*led)
+
+
+async def _work_of_parts(
+    running: RunningParts[Parts], works: Callable[[Parts], Sequence[Work]]
+) -> None:
+    """Do the `works` of the parts that are the present ones, until cancelled."""
     while True:
         parts = running.parts
-        works = (leader.run(*parts.leader_works), *(work() for work in parts.own_works))
-        async with meanwhile(*works):
-            await running.replaced()
+        async with meanwhile(*(work() for work in works(parts))):
+            await running.replaced(parts)
+
+
+async def _deliver(running: RunningParts[Parts]) -> None:
+    """Send what is in the outbox until cancelled; a worker ends before the next one begins."""
+    while True:
+        parts = running.parts
+        async with meanwhile(parts.outbox.run()):
+            await running.replaced(parts)
+            await parts.outbox.finish()
 
 
 async def _execute(

@@ -159,7 +159,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "admin.api.threads": "admin/api/test_token_access: the changes of a page",
     "delivery.settings_rows": "admin/test_settings: formulas and mails follow the settings",
     "moderation.stored_settings": "admin/test_settings: what is stored, undone and forgotten",
-    "runtime.settings_watch": "admin/test_settings, and tests/e2e with two instances",
     "settings.everyday": "admin/test_settings: each setting, there and back",
     "admin.invite": "admin/test_accounts and api/test_token_access: what a link makes",
     "auth.attempts": "admin/test_login_limit: how many, by whom, and at which instance",

@@ -97,6 +97,7 @@ class OutboxWorker:
         self._unreachable: Counter[str] = Counter()  # attempts in a row, by channel
         self._rests_until: dict[str, int] = {}
         self._last_errors: dict[str, float] = {}
+        self._tasks: set[asyncio.Task[None]] = set()  # one for each channel
         self._sending: set[asyncio.Task[None] | None] = set()
         self._unstored: list[Note] = []  # results that are not in the database yet
         self._stopping = False
@@ -129,12 +130,20 @@ class OutboxWorker:
         self._stopping = False
         for note in list(self._unstored):  # from the time before another instance took over
             await self._store(note)
-        tasks = {asyncio.create_task(self._deliver_on(name)) for name in self._channels}
+        self._tasks = {asyncio.create_task(self._deliver_on(name)) for name in self._channels}
         try:
             await asyncio.Event().wait()
         finally:
-            await self._stop(tasks)
+            await self._stop()
             self.troubles.clear()  # another instance may lead now
+
+    async def finish(self) -> None:
+        """Send no more; return when what is being sent was sent, and its result is stored."""
+        self._stopping = True
+        for task in self._tasks - self._sending:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def watch(self) -> None:
         """Do what depends on time only, and count what waits, until cancelled."""
@@ -142,15 +151,13 @@ class OutboxWorker:
             await background.attempt(self.round, "the outbox")
             await self._pause(ROUND)
 
-    async def _stop(self, tasks: set[asyncio.Task[None]]) -> None:
-        self._stopping = True
-        for task in tasks - self._sending:
+    async def _stop(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                await self.finish()
+        for task in self._tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=GRACE)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _deliver_on(self, name: str) -> None:
         while True:

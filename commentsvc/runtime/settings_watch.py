@@ -116,10 +116,11 @@ class RunningParts(Generic[P]):
                 self._replaced.set()
                 _log.info("settings were changed on the moderation pages, and are in force")
 
-    async def replaced(self) -> None:
-        """Wait until other parts have taken the place of the present ones."""
-        await self._replaced.wait()
-        self._replaced.clear()
+    async def replaced(self, parts: P) -> None:
+        """Wait until others have taken the place of `parts`; several tasks may wait."""
+        while self.parts is parts:
+            self._replaced.clear()
+            await self._replaced.wait()
 
 
 def _soon(loop: asyncio.AbstractEventLoop, renew: Callable[[], None]) -> None:
