@@ -415,8 +415,6 @@ class Parts(msgspec.Struct, frozen=True):
 def _make(opened: _Opened, blog: Path | None, settings: Settings, former: Parts | None) -> Parts:
     """Return the parts for the settings in force, in place of the `former` ones."""
     service = opened.service.with_settings(settings)
-    opened.memory.names.take(settings)
-    opened.bridge.show_errors(ErrorPages(service.sites))
     parts = build(
         service,
         opened.bridge,
@@ -425,6 +423,8 @@ def _make(opened: _Opened, blog: Path | None, settings: Settings, former: Parts 
         leads=opened.leader.leads,
         blog=blog,
     )
+    opened.memory.names.take(settings)
+    opened.bridge.show_errors(ErrorPages(service.sites))
     if former:
         parts.go_on(former)
     return parts

@@ -6,14 +6,15 @@ that changes a setting purges SETTINGS_TAG, here and, by the channel, on the oth
 next request on each of them is answered with the new settings, as after a change of bans. What has
 begun before goes on with the old ones; its answer is not cached, since all answers were purged.
 
-If the values cannot be read, the next request tries again.
+If the values cannot be read, the next request tries again. If the parts cannot be made, since a
+file that the settings name is gone, the former ones stay, and a request tries again after RETRY_MS.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from commentsvc.db.database import Database
 from commentsvc.db.errors import DatabaseError
@@ -23,8 +24,11 @@ from commentsvc.moderation import stored_settings
 from commentsvc.settings import everyday
 from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import Settings
+from commentsvc.util.clock import SYSTEM_CLOCK
 
 _log = logging.getLogger(__name__)
+
+RETRY_MS: Final = 5_000
 
 
 class Handler(Protocol):
@@ -60,22 +64,24 @@ class StoredSettings:
             self._stale = True
             self.changed()
 
-    def renew(self, database: Database) -> bool:
-        """Read the values if they are stale; return whether other settings are in force now.
+    def renew(
+        self, database: Database, take: Callable[[Settings], None] = lambda settings: None
+    ) -> None:
+        """Read the values if they are stale. Settings that differ are in force after `take`.
 
-        Raise DatabaseError; then they stay stale.
+        Raise DatabaseError, and what `take` raises; then the values stay stale.
         """
         if not self._stale:
-            return False
+            return
         self._stale = False  # before the read, so that a change during it makes them stale again
         try:
-            stored = database.read_now(stored_settings.values)
-        except DatabaseError:
+            settings = everyday.applied(self.loaded, database.read_now(stored_settings.values))
+            if settings != self.settings:
+                take(settings)
+        except BaseException:
             self._stale = True
             raise
-        settings = everyday.applied(self.loaded, stored)
-        is_new, self.settings = settings != self.settings, settings
-        return is_new
+        self.settings = settings
 
 
 class RunningParts(Generic[P]):
@@ -92,6 +98,7 @@ class RunningParts(Generic[P]):
         self._database = database
         self._make = make
         self._replaced = asyncio.Event()
+        self._retry_at_ms = 0
 
     @property
     def settings(self) -> Settings:
@@ -110,11 +117,19 @@ class RunningParts(Generic[P]):
 
     def renew(self) -> None:
         """Make the parts anew if other settings are in force."""
-        with suppress(DatabaseError):  # each use of the database says so
-            if self._stored.renew(self._database):
-                self.parts = self._make(self._stored.settings, self.parts)
-                self._replaced.set()
-                _log.info("settings were changed on the moderation pages, and are in force")
+        if SYSTEM_CLOCK.monotonic_ms() < self._retry_at_ms:
+            return
+        try:
+            with suppress(DatabaseError):  # each use of the database says so
+                self._stored.renew(self._database, self._replace)
+        except Exception:
+            self._retry_at_ms = SYSTEM_CLOCK.monotonic_ms() + RETRY_MS
+            _log.exception("changed settings are not in force yet; the former ones are")
+
+    def _replace(self, settings: Settings) -> None:
+        self.parts = self._make(settings, self.parts)
+        self._replaced.set()
+        _log.info("settings were changed on the moderation pages, and are in force")
 
     async def replaced(self, parts: P) -> None:
         """Wait until others have taken the place of `parts`; several tasks may wait."""

@@ -110,9 +110,9 @@ class Served:
         figures = Figures(lambda: STATS, self.backups, lambda: self.instance, self.machine)
 
         def make(settings: Settings, former: Parts | None) -> Parts:
-            memory.names.take(settings)
             service = self.service.with_settings(settings)
             parts = build(service, self.publisher, memory, figures, blog=blog)
+            memory.names.take(settings)
             if former:
                 parts.go_on(former)
             return parts

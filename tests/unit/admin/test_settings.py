@@ -13,10 +13,11 @@ from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.moderation import SettingChangeTable
 from commentsvc.moderation import profiles, stored_settings
+from commentsvc.runtime import settings_watch
 from commentsvc.settings import everyday
 from commentsvc.settings.everyday import GROUPS, SETTINGS, EverydaySetting
 from commentsvc.settings.parser import SettingsError
-from commentsvc.settings.schema import SECTIONS, Settings
+from commentsvc.settings.schema import SECTIONS, JudgeSettings, Settings
 from tests.unit.admin_client import HASH, PASSWORD, Seat, header, seated, text
 from tests.unit.app_fixture import SETTINGS as GIVEN
 from tests.unit.app_fixture import Served, data, served
@@ -294,6 +295,27 @@ def test_open_streams_and_counted_views_outlive_a_change(service: Served, seat: 
     assert service.running.parts.stream is not service.live
     assert service.publisher.concerns(["thread:blog:/p/"])
     assert service.running.parts.views._counted == service.views._counted != {}
+
+
+def test_a_change_that_cannot_be_in_force_yet_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(settings_watch, "RETRY_MS", 0)
+    key = tmp_path / "key"
+    key.write_text("secret")
+    judge = JudgeSettings(url="https://judge.example", model="small", key_file=str(key))
+    (tmp_path / "data").mkdir()
+    with served(tmp_path / "data", msgspec.structs.replace(GIVEN, judge=judge)) as service:
+        seat, former = seated(service), service.running.parts
+        key.unlink()
+        assert save(seat, spam__max_links="5") == 303
+        assert seat.get("settings").status == 200
+        assert service.running.parts is former
+        assert everyday.value(service.running.settings, ("", "spam.max_links")) == 2
+        assert "changed settings are not in force yet" in caplog.text
+        key.write_text("secret")
+        assert seat.get("settings").status == 200
+        assert everyday.value(service.running.settings, ("", "spam.max_links")) == 5
 
 
 def test_the_redirect_stays_on_our_pages(seat: Seat) -> None:
