@@ -494,7 +494,7 @@ def build(
         routes=routes,
         pages=pages,
         router=router,
-        handler=MissLimiter(router, settings.server, clock, read_only_posts),
+        handler=MissLimiter(router, settings.server, clock, service.lasting, read_only_posts),
         leader_works=leader_works,
         own_works=(outbox.watch, programs.queue.run, views.run),
     )
@@ -534,7 +534,7 @@ def _routes_for_readers(
         *declared_routes(
             api,
             actions,
-            Avatars(settings, service.sites, service.clock),
+            Avatars(settings, service.sites, service.clock, service.lasting),
             feeds,
             reactions,
             images,
@@ -590,7 +590,7 @@ def _inbox(
 
         fetching.append(TelegramButtons(service.settings, service.database, service.clock))
     if not settings.address:
-        return None, InboxHook("", None), fetching
+        return None, InboxHook("", None, service.lasting), fetching
     from commentsvc.inbox.receiver import MailReceiver
 
     receiver = MailReceiver(service, submissions)
@@ -599,7 +599,7 @@ def _inbox(
 
         fetching.append(ImapFetcher(settings, receiver.take, service.database, service.clock))
     proxies = service.settings.server.trusted_proxies
-    hook = InboxHook(settings.hook_secret, receiver.take, proxies, service.clock)
+    hook = InboxHook(settings.hook_secret, receiver.take, service.lasting, proxies, service.clock)
     return receiver, hook, fetching
 
 

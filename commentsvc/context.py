@@ -4,13 +4,14 @@ A part that needs only one of these takes that one, so that its constructor says
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from commentsvc.comments.page_urls import Sites
 from commentsvc.db.database import Database
 from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import Clock
+from commentsvc.util.lasting import Lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class ServiceContext:
     """The settings, and the objects made from them. The first of the secret `keys` signs.
 
     All keys are accepted. `loaded` are the settings without those that are stored in the database.
+    What is `lasting` stays when the settings change.
     """
 
     settings: Settings
@@ -26,6 +28,7 @@ class ServiceContext:
     keys: Sequence[bytes]
     clock: Clock
     loaded: LoadedSettings
+    lasting: Lasting = field(default_factory=Lasting)
 
     def with_settings(self, settings: Settings) -> "ServiceContext":
         """Return the context with other settings."""

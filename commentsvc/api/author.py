@@ -166,9 +166,9 @@ class AuthorActions:
     ) -> None:
         settings, keys = service.settings, service.keys
         self._votes = VALUES[settings.comments.votes]
-        self._limit = VoteLimit(service, TooManyVotes)
-        self._once = RateLimiter(ONCE)
-        self._reports = RateLimiter(REPORTS)
+        self._limit = VoteLimit(service, "votes", TooManyVotes)
+        self._once = service.lasting.get("once", RateLimiter, ONCE)
+        self._reports = service.lasting.get("reports", RateLimiter, REPORTS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._tokens = EditTokens(keys)
         self._bounds = settings.comments

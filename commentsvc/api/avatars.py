@@ -34,6 +34,7 @@ from commentsvc.settings.schema import Settings
 from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import Fetched, RemoteError, SettingsClient
+from commentsvc.util.lasting import Lasting
 from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
 
@@ -94,14 +95,14 @@ class Kept(NamedTuple):
 class Avatars:
     """The handler, and its cache."""
 
-    def __init__(self, settings: Settings, sites: Sites, clock: Clock) -> None:
+    def __init__(self, settings: Settings, sites: Sites, clock: Clock, lasting: Lasting) -> None:
         self._sources = {site.name: site.avatar_url.rstrip("/") for site in settings.sites}
         self._client = SettingsClient(settings.hooks.allowed_networks)
         self._sites = sites
         self._clock = clock
         self._kept: TLRUCache[str, Kept] = TLRUCache(KEPT, _expiry, clock.monotonic_ms)
-        self._limiter = RateLimiter(RATE)
-        self._of_each = NetworkLimiter(NETWORK_RATE)
+        self._limiter = lasting.get("avatars", RateLimiter, RATE)
+        self._of_each = lasting.get("avatars of networks", NetworkLimiter, NETWORK_RATE)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._lane = asyncio.Semaphore(AT_ONCE)
 

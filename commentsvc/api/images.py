@@ -99,7 +99,9 @@ class CommentImages:
         self._cors = cors
         self._bytes = settings.comments.image_kib << 10
         self._total = settings.comments.images_mib << 20
-        self._limiter = RateLimiter("off" if settings.spam.rate_limit == "off" else UPLOADS)
+        self._limiter = service.lasting.get(
+            "uploads", RateLimiter, "off" if settings.spam.rate_limit == "off" else UPLOADS
+        )
         self._hashes = NetworkHashes(service.keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._headers = (

@@ -48,7 +48,7 @@ class PageReactions:
         self._sites = service.sites
         self._clock = service.clock
         self._cors = cors
-        self._limit = VoteLimit(service, TooManyReactions)
+        self._limit = VoteLimit(service, "reactions", TooManyReactions)
 
     @handles(
         "POST",

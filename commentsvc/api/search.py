@@ -78,7 +78,7 @@ class CommentSearch:
         self._database = service.database
         self._sites = service.sites
         self._clock = service.clock
-        self._limiter = NetworkLimiter(SEARCHES)
+        self._limiter = service.lasting.get("searches", NetworkLimiter, SEARCHES)
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
 
     @handles("GET", "/api/search", FoundComments, errors=(400, 429, 503))

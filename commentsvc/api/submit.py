@@ -62,10 +62,11 @@ class HttpSubmissions:
     def __init__(
         self, service: ServiceContext, cors: CorsPolicy, submissions: SubmissionService
     ) -> None:
-        settings = service.settings
-        self._limiter = NetworkLimiter(settings.spam.rate_limit)
-        self._attempts = NetworkLimiter(settings.spam.rate_limit, ATTEMPTS)
-        self._previews = NetworkLimiter(PREVIEWS)
+        settings, lasting = service.settings, service.lasting
+        rate = settings.spam.rate_limit
+        self._limiter = lasting.get("submissions", NetworkLimiter, rate)
+        self._attempts = lasting.get("attempts", NetworkLimiter, rate, ATTEMPTS)
+        self._previews = lasting.get("previews", NetworkLimiter, PREVIEWS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._bounds = settings.comments
         self._picture_bytes = settings.comments.image_kib << 10

@@ -37,7 +37,9 @@ class PageViews:
         self._clock = service.clock
         self._counter = counter
         self._cors = CorsPolicy(service.settings.sites)
-        self._limiter = RateLimiter("off" if spam.rate_limit == "off" else VIEWS)
+        self._limiter = service.lasting.get(
+            "views", RateLimiter, "off" if spam.rate_limit == "off" else VIEWS
+        )
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
 
     @handles("POST", "/api/views", errors=(400, 403, 404, 429))

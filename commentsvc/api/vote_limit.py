@@ -24,11 +24,13 @@ class VoterNetwork(NamedTuple):
 class VoteLimit:
     """Limits votes per network, by the setting `spam.vote_limit`, and per subject and IPv6 /48."""
 
-    def __init__(self, service: ServiceContext, refusal: Callable[[], Exception]) -> None:
-        """Take the error for too many votes from a /48."""
-        settings = service.settings
-        self._limiter = NetworkLimiter(settings.spam.vote_limit)
-        self._wide = RateLimiter(WIDE_VOTES)
+    def __init__(
+        self, service: ServiceContext, what: str, refusal: Callable[[], Exception]
+    ) -> None:
+        """Take the name of what is limited, and the error for too many from a /48."""
+        settings, lasting = service.settings, service.lasting
+        self._limiter = lasting.get(what, NetworkLimiter, settings.spam.vote_limit)
+        self._wide = lasting.get(f"wide {what}", RateLimiter, WIDE_VOTES)
         self._hashes = NetworkHashes(service.keys[0], settings.privacy.keep_network_days)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._clock = service.clock

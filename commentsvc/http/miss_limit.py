@@ -21,6 +21,7 @@ from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import Clock
 from commentsvc.util.database_cost import database_ms
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.lasting import Lasting
 from commentsvc.util.ratelimit import NetworkLimiter
 
 BASE: Final = 0.125
@@ -42,14 +43,15 @@ class MissLimiter:
         router: Router,
         settings: ServerSettings,
         clock: Clock,
+        lasting: Lasting,
         read_only_posts: Container[str] = (),
     ) -> None:
         """Take the router; `read_only_posts` are the paths whose POST requests only read."""
         self._handle = router.handle
         self.target_rules = router.target_rules
         self._proxies = TrustedProxies(settings.trusted_proxies)
-        self._public = NetworkLimiter(settings.miss_limit)
-        self._moderation = NetworkLimiter(settings.miss_limit)
+        self._public = lasting.get("reads", NetworkLimiter, settings.miss_limit)
+        self._moderation = lasting.get("moderation", NetworkLimiter, settings.miss_limit)
         is_limited = settings.miss_limit != "off"
         self._limited: Container[str] = READS if is_limited else ()
         self._read_only_posts: Container[str] = read_only_posts if is_limited else ()

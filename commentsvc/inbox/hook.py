@@ -20,6 +20,7 @@ from commentsvc.http.operation import NOTHING, Content, handles
 from commentsvc.util.client_network import network_of
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.i18n import said_duration, translate
+from commentsvc.util.lasting import Lasting
 from commentsvc.util.ratelimit import NetworkLimiter
 
 WRONG_SECRETS: Final = "20/hour"  # from one network, at each instance
@@ -32,6 +33,7 @@ class InboxHook:
         self,
         secret: str,
         take: Callable[[bytes], Awaitable[object]] | None,
+        lasting: Lasting,
         trusted_proxies: Sequence[str] = (),
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
@@ -40,7 +42,7 @@ class InboxHook:
         self._take = take
         self._proxies = TrustedProxies(trusted_proxies)
         self._clock = clock
-        self._guesses = NetworkLimiter(WRONG_SECRETS)
+        self._guesses = lasting.get("wrong secrets", NetworkLimiter, WRONG_SECRETS)
 
     @handles(
         "POST",

@@ -52,8 +52,8 @@ class WebmentionEndpoint:
         base = settings.server.public_url.rstrip("/")
         rate = "off" if settings.spam.rate_limit == "off" else RATE
         self._plain = base and f"{base}/embed/thread?"
-        self._networks = NetworkLimiter(rate)
-        self._hosts = RateLimiter(rate)
+        self._networks = service.lasting.get("mentions of networks", NetworkLimiter, rate)
+        self._hosts = service.lasting.get("mentions of hosts", RateLimiter, rate)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
         self._sites = service.sites
         self._database = service.database

@@ -23,6 +23,7 @@ from commentsvc.spam.proof_of_work import ProofOfWork
 from commentsvc.spam.score import HOLD, Signal, Verdict
 from commentsvc.spam.text_rules import TextRules
 from commentsvc.util.client_network import wide_network
+from commentsvc.util.lasting import Lasting
 from commentsvc.util.ratelimit import RateLimiter
 
 _NO_FORM_TOKEN = TokenCheck(False, Signal(score.NO_FORM_TOKEN, "no-form-token"))
@@ -32,19 +33,20 @@ _NO_WORK = Signal(score.NO_WORK, "no-work")
 class SpamChecker:
     """The checks that the settings turn on."""
 
-    def __init__(self, settings: Settings, keys: Sequence[bytes]) -> None:
+    def __init__(self, settings: Settings, keys: Sequence[bytes], lasting: Lasting) -> None:
         wanted = settings.spam
         self._spam_from = wanted.spam_score
         self._asks_classifier = settings.judging_seconds > 0
         self._rules = TextRules(wanted.max_links, wanted.blocked_words, wanted.scripts)
-        self._duplicates = Duplicates() if wanted.duplicates else None
+        self._duplicates = lasting.get("texts", Duplicates) if wanted.duplicates else None
         # Without a limit for each network, a limit for the whole site makes no sense.
-        self._site_limiter = RateLimiter(
-            "off" if wanted.rate_limit == "off" else wanted.site_rate_limit
+        self._site_limiter = lasting.get(
+            "crowd", RateLimiter, "off" if wanted.rate_limit == "off" else wanted.site_rate_limit
         )
         self._mode = wanted.form_token
-        self._form_tokens = FormTokens(keys)
-        self._work = ProofOfWork(keys, wanted.proof_of_work) if wanted.proof_of_work else None
+        self._form_tokens = lasting.get("form tokens", FormTokens, keys)
+        numbers = wanted.proof_of_work
+        self._work = lasting.get("work", ProofOfWork, keys, numbers) if numbers else None
 
     def form_token(self, site: str, now_ms: int) -> str:
         """Return a form token for a form of `site` at the time `now_ms` (Unix milliseconds)."""

@@ -19,6 +19,7 @@ from commentsvc.model import APPROVED, PENDING
 from commentsvc.settings.schema import SpamSettings
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
+from commentsvc.util.lasting import Lasting
 from commentsvc.util.ratelimit import NetworkLimiter
 
 RECOUNT_MS: Final = 10_000
@@ -64,9 +65,11 @@ class _Count(NamedTuple):
 class PendingLimit:
     """Limits pending comments as the settings say; without a rate limit there is no limit."""
 
-    def __init__(self, settings: SpamSettings, database: Database) -> None:
+    def __init__(self, settings: SpamSettings, database: Database, lasting: Lasting) -> None:
         limited = settings.rate_limit != "off"
-        self._networks = NetworkLimiter(settings.pending_limit if limited else "off")
+        self._networks = lasting.get(
+            "pending", NetworkLimiter, settings.pending_limit if limited else "off"
+        )
         self._most = SITE_PENDING if limited else 0
         self._sites: dict[str, _Count] = {}
         self._database = database

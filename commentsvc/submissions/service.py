@@ -95,12 +95,14 @@ class SubmissionService:
         settings, database, keys = service.settings, service.database, service.keys
         self._edit = settings.moderation.edit_minutes * MINUTE_MS
         self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
-        self._spam_checker = SpamChecker(settings, keys)
+        self._spam_checker = SpamChecker(settings, keys, service.lasting)
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
         self._spam_policy = SpamPolicy(settings, database, bans, names, self._hashes)
-        self._pending_limit = PendingLimit(settings.spam, database)
+        self._pending_limit = PendingLimit(settings.spam, database, service.lasting)
         is_limited = settings.spam.rate_limit != "off"
-        self._questions = NetworkLimiter(QUESTIONS if is_limited else "off")
+        self._questions = service.lasting.get(
+            "questions", NetworkLimiter, QUESTIONS if is_limited else "off"
+        )
         self._tokens = EditTokens(keys)
         self._renderer = Renderer(service.clock)
         self._database = database

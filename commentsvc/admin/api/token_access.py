@@ -132,7 +132,7 @@ class TokenAccess:
         self._database = service.database
         self._clock = service.clock
         self._proxies = TrustedProxies(service.settings.server.trusted_proxies)
-        self._guesses = NetworkLimiter(WRONG_TOKENS)
+        self._guesses = service.lasting.get("wrong tokens", NetworkLimiter, WRONG_TOKENS)
 
     def routes(self, api: object) -> list[Route]:
         """Return the routes of the methods of `api` that are endpoints."""

@@ -16,6 +16,7 @@ from commentsvc.comments.submission import avatar
 from commentsvc.http.messages import Request, Response
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.http_client import SettingsClient
+from commentsvc.util.lasting import Lasting
 from tests.background import background
 from tests.unit.app_fixture import SETTINGS, Served, data, served
 from tests.unit.settable_clock import SettableClock
@@ -132,7 +133,8 @@ def test_what_is_kept_waits_for_no_fetch(gallery: Gallery, monkeypatch: pytest.M
         await asyncio.Event().wait()
 
     async def ask_beside_hanging_fetches() -> Response:
-        pictures = Avatars(settings(gallery), Sites(settings(gallery).sites), SettableClock(0))
+        given = settings(gallery)
+        pictures = Avatars(given, Sites(given.sites), SettableClock(0), Lasting())
         await pictures.picture(wanted(ANN), NOTES)
         monkeypatch.setattr(SettingsClient, "get", hang)
         others = [pictures.picture(wanted(f"{n:032x}"), NOTES) for n in range(avatars.AT_ONCE)]

@@ -13,6 +13,7 @@ from commentsvc.http.miss_limit import LATER, SIZE, MissLimiter
 from commentsvc.http.router import Route, Router
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.database_cost import database_ms
+from commentsvc.util.lasting import Lasting
 from tests.unit.database_fixture import opened
 from tests.unit.settable_clock import SettableClock
 
@@ -68,7 +69,7 @@ class Limited:
             routes, CorsPolicy(()), lambda e: e if isinstance(e, HttpError) else None, 1
         )
         settings = ServerSettings(miss_limit=limit)
-        self._limiter = MissLimiter(router, settings, self.clock, {"/token"})
+        self._limiter = MissLimiter(router, settings, self.clock, Lasting(), {"/token"})
 
     def _slow_now(self, _: Request) -> Response:
         self.clock.elapsed += 20

@@ -1,6 +1,7 @@
 """What goes on while other settings take the place of those in force."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,11 @@ from commentsvc.backup import archive
 from commentsvc.cluster.leader import SoleLeader, Work, meanwhile
 from commentsvc.delivery import worker
 from commentsvc.moderation import stored_settings
-from commentsvc.settings.schema import BackupSettings, ServerSettings
+from commentsvc.settings.schema import BackupSettings, ServerSettings, SpamSettings
+from commentsvc.spam.duplicates import Duplicates
+from commentsvc.spam.form_tokens import FormTokens
+from commentsvc.spam.proof_of_work import ProofOfWork
+from commentsvc.util.ratelimit import NetworkLimiter, RateLimiter
 from tests.e2e.program import wait_for
 from tests.unit.app_fixture import SETTINGS as GIVEN
 from tests.unit.app_fixture import Served, served
@@ -112,3 +117,19 @@ def test_a_mail_that_is_being_sent_when_a_setting_changes_is_sent_once(
                     assert len(ids) == len({*ids}) == 2
 
     asyncio.run(asyncio.wait_for(scene(), 30))
+
+
+def test_what_was_counted_counts_after_a_setting_has_changed(tmp_path: Path) -> None:
+    kinds = (Duplicates, FormTokens, NetworkLimiter, ProofOfWork, RateLimiter)
+    spam = SpamSettings(rate_limit="2/hour", vote_limit="2/hour")
+    with served(tmp_path, msgspec.structs.replace(GIVEN, spam=spam)) as service:
+        for number in range(2):
+            assert service.submit(f"No {number}").status == 201
+        assert service.submit("No 3").status == 429
+        kept = [each for each in gc.get_objects() if isinstance(each, kinds)]
+        assert {type(each) for each in kept} == {*kinds}
+        asyncio.run(save(service))
+        assert service.submit("No 3").status == 429
+        known = {id(each) for each in kept}
+        made = [each for each in gc.get_objects() if isinstance(each, kinds)]
+        assert not [each for each in made if id(each) not in known], "taken from service.lasting"

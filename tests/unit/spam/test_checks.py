@@ -12,6 +12,7 @@ from commentsvc.settings.schema import Settings, SpamSettings
 from commentsvc.spam.checks import SpamChecker
 from commentsvc.spam.policy import PolicyResult
 from commentsvc.spam.score import BANNED, HOLD, Signal, Verdict
+from commentsvc.util.lasting import Lasting
 
 PLAIN = Submission(("blog", "/p/"), "Ann", "Hello.", "", "", "", None, "", "", "")
 USUAL = PolicyResult(HOLD, [])
@@ -24,7 +25,7 @@ LINKS = " ".join(f"https://{n}.example/" for n in range(4))
 def layers(**spam: Any) -> SpamChecker:  # Any: a field of Spam
     """Return checks without form token and proof of work, unless `spam` says otherwise."""
     fields: dict[str, Any] = {"form_token": "off", "proof_of_work": 0} | spam  # Any: as above
-    return SpamChecker(Settings(spam=SpamSettings(**fields)), [b"k" * 32])
+    return SpamChecker(Settings(spam=SpamSettings(**fields)), [b"k" * 32], Lasting())
 
 
 def verdict(

@@ -11,6 +11,7 @@ from commentsvc.spam import pending_limit
 from commentsvc.spam.pending_limit import NETWORK_FULL, RECOUNT_MS, SITE_FULL, PendingLimit
 from commentsvc.util.client_network import network_of
 from commentsvc.util.i18n import Text
+from commentsvc.util.lasting import Lasting
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import add, decide, opened
 
@@ -28,7 +29,8 @@ def limit(
 ) -> PendingLimit:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pending_limit, "SITE_PENDING", site)
-        return PendingLimit(SpamSettings(rate_limit=rate, pending_limit=f"{per_day}/day"), database)
+        settings = SpamSettings(rate_limit=rate, pending_limit=f"{per_day}/day")
+        return PendingLimit(settings, database, Lasting())
 
 
 def texts(limit: PendingLimit, number: int, network: bytes = HERE, now_ms: int = 0) -> list[Text]:
