@@ -140,7 +140,9 @@ class SettingsPage:
             sites=self._sites,
             seen=max((change.id for change in current), default=0),
             statements=[
-                each for each in self._statements(newest) if _found(query, (each.text, each.site))
+                each
+                for each in (*self._statements(newest), *self._left_out(newest))
+                if _found(query, (each.text, each.site))
             ],
             groups=[
                 (group, fields)
@@ -161,6 +163,14 @@ class SettingsPage:
                 location = _("changed here by %(name)s", name=newest[key].actor)
             sentence = SETTINGS[key[1]].sentence(everyday.value(self._settings, key))
             yield Statement(key[0] if len(self._sites) > 1 else "", sentence, location)
+
+    def _left_out(self, newest: Mapping[Key, SettingChange]) -> Iterator[Statement]:
+        """Yield the stored values that are not in force."""
+        stored = stored_settings.decoded([*newest.values()])
+        for key, reason in everyday.apply(self._loaded, stored).left_out.items():
+            if key[1] in SETTINGS:
+                said = _said(newest[key], newest[key].new)
+                yield Statement(key[0], said, _("not in force: %(reason)s", reason=reason))
 
     def _fields(
         self, group: Group, site: str, typed: Mapping[Key, str], query: str

@@ -18,6 +18,7 @@ import msgspec
 from commentsvc.auth import edit_tokens
 from commentsvc.backup import integrity
 from commentsvc.cli import running
+from commentsvc.cli.common import find_settings
 from commentsvc.cli.tables import Cell, Moment, printable
 from commentsvc.db import sqlite_files, writer
 from commentsvc.db.connection import Snapshot
@@ -33,7 +34,8 @@ from commentsvc.moderation.history import HistoryEntry
 from commentsvc.runtime import control
 from commentsvc.runtime.control import ControlError, NoServer, Ping
 from commentsvc.runtime.control_commands import CommandResult, Order
-from commentsvc.settings import data_dir
+from commentsvc.settings import data_dir, everyday, loader
+from commentsvc.settings.parser import SettingsError
 from commentsvc.settings.schema import Settings
 from commentsvc.util import timestamps
 from commentsvc.util.clock import SYSTEM_CLOCK
@@ -168,20 +170,30 @@ def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
     return [site_names.explain(site, names) for site in read(data, site_names.hidden, names)]
 
 
-def stored_settings(data: Path) -> list[str]:
+def stored_settings(data: Path, settings_file: Path | None) -> tuple[list[str], list[str]]:
     """Return a line for each setting that was changed on the moderation pages.
 
-    There is none if the database has no tables yet, or those of an older version.
+    It says so if the setting is not in force with the settings that the command has. The second
+    list says why a server with these does not start. There is no line if the database has no
+    tables yet, or those of an older version.
     """
     changes: list[stored_values.SettingChange] = []
     with contextlib.suppress(DatabaseError):
-        changes = read(data, stored_values.current)
-    return [
-        f"{f'{change.site}: ' if change.site else ''}{change.key} is {shortened(change.new, 80)},"
-        f" changed on the moderation pages by {change.actor}"
-        for change in changes
-        if change.new is not None
-    ]
+        changes = [each for each in read(data, stored_values.current) if each.new is not None]
+    found: everyday.Applied | None = None
+    with contextlib.suppress(SettingsError):  # others say what is wrong with the file
+        loaded = loader.load_with_locations(find_settings(settings_file, data))
+        found = everyday.apply(loaded, stored_values.decoded(changes))
+    left_out = found.left_out if found else {}
+    lines = []
+    for change in changes:
+        reason = f", but not in force: {left_out[change.of]}" if change.of in left_out else ""
+        lines.append(
+            f"{f'{change.site}: ' if change.site else ''}{change.key} is"
+            f" {shortened(change.new or '', 80)}, changed on the moderation pages by"
+            f" {change.actor}{reason}"
+        )
+    return lines, found.refusals if found else []
 
 
 def server_state(url: str) -> list[str]:

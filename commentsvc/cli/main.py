@@ -304,7 +304,7 @@ def check(data: Path, settings_file: Path | None, published: tuple[str, ...]) ->
         click.echo("database: none yet; the server creates it at its first start")
     else:
         try:
-            problems += _check_database(data, database, settings)
+            problems += _check_database(data, database, settings, settings_file)
         except expected() as error:
             problems.append(str(error))
     if problems:
@@ -345,7 +345,9 @@ def _unusable(settings: Settings) -> list[str]:
     return found
 
 
-def _check_database(data: Path, database: "Location", settings: Settings | None) -> list[str]:
+def _check_database(
+    data: Path, database: "Location", settings: Settings | None, settings_file: Path | None
+) -> list[str]:
     """Check the database, and say what was found; return the faults. Raise what is `expected`."""
     from commentsvc.cli import client
 
@@ -356,12 +358,13 @@ def _check_database(data: Path, database: "Location", settings: Settings | None)
         faults = client.check(data, on_progress)
     for line in client.hidden_sites(data, settings):
         click.echo(f"note: {line}")
-    for line in client.stored_settings(data):
+    lines, refusals = client.stored_settings(data, settings_file)
+    for line in lines:
         click.echo(f"settings: {line}")
     if not faults:
         name = database if isinstance(database, Path) else "what PostgreSQL holds"
         click.echo(f"database: {name} is intact, and its counts are right")
-    return faults
+    return [*faults, *refusals]
 
 
 def _say_settings(settings: Settings, address: str) -> None:

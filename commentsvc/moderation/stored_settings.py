@@ -16,7 +16,7 @@ from peewee import fn
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.moderation import SettingChangeTable as Table
 from commentsvc.model import EVERY_TAG, SETTINGS_TAG
-from commentsvc.settings import everyday
+from commentsvc.settings import everyday, needs
 from commentsvc.settings.everyday import SETTINGS, Key
 from commentsvc.settings.loader import LoadedSettings, contradictions
 from commentsvc.settings.parser import SettingsError
@@ -72,11 +72,12 @@ def current(snapshot: Snapshot) -> list[SettingChange]:
 
 def values(snapshot: Snapshot) -> dict[Key, object]:
     """Return the stored values, as JSON has them, oldest change first."""
-    return {
-        change.of: msgspec.json.decode(change.new)
-        for change in current(snapshot)
-        if change.new is not None
-    }
+    return decoded(current(snapshot))
+
+
+def decoded(changes: Sequence[SettingChange]) -> dict[Key, object]:
+    """Return the values that changes have stored, as JSON has them."""
+    return {each.of: msgspec.json.decode(each.new) for each in changes if each.new is not None}
 
 
 def history(snapshot: Snapshot) -> list[SettingChange]:
@@ -107,19 +108,20 @@ def store(tx: Transaction, loaded: LoadedSettings, change: Change) -> Settings:
     newest = {each.of: each for each in current(tx)}
     before = everyday.applied(loaded, values(tx))
     for key, new in change.wanted.items():
-        old = everyday.value(before, key)
-        if new == old:
-            continue
-        if key in loaded.locations:
-            raise SettingRefused(_("%(what)s is set elsewhere.", what=SETTINGS[key[1]].label))
         last = newest.get(key)
+        was = last.new if last else None
+        is_usual = new == everyday.value(loaded.settings, key)
+        written = None if is_usual else _encode(new).decode()
+        if new == everyday.value(before, key) and written == was:
+            continue
+        if key in loaded.locations and not is_usual:
+            raise SettingRefused(_("%(what)s is set elsewhere.", what=SETTINGS[key[1]].label))
         if last and last.id > change.seen:
             raise SettingRefused(_meanwhile(last))
-        usual = everyday.value(loaded.settings, key)
-        _add(tx, key, (last.new if last else None, None if new == usual else new), change)
+        _add(tx, key, (was, written), change)
     stored = values(tx)
     settings = everyday.applied(loaded, stored)
-    _refuse_contradictions(loaded, change, settings)
+    _refuse_contradictions(change, before, settings)
     _forget_old(tx)
     tx.purge(SETTINGS_TAG)
     tx.purge(EVERY_TAG)
@@ -147,10 +149,9 @@ def undo(tx: Transaction, loaded: LoadedSettings, change_id: int, who: str, now:
     return settings
 
 
-def _add(tx: Transaction, key: Key, values: tuple[str | None, Any], change: Change) -> None:
+def _add(tx: Transaction, key: Key, values: tuple[str | None, str | None], change: Change) -> None:
     old, new = values
-    written = None if new is None else _encode(new).decode()
-    row = {"site": key[0] or None, "key": key[1], "old": old, "new": written}
+    row = {"site": key[0] or None, "key": key[1], "old": old, "new": new}
     tx.change(Table.insert(row | {"actor": change.who, "created_at": change.now}))
 
 
@@ -162,13 +163,16 @@ def _meanwhile(last: SettingChange) -> Text:
     )
 
 
-def _refuse_contradictions(loaded: LoadedSettings, change: Change, found: Settings) -> None:
-    """Raise SettingRefused if something is not in force, since it contradicts another setting."""
+def _refuse_contradictions(change: Change, before: Settings, found: Settings) -> None:
+    """Raise SettingRefused if something is not in force, since it contradicts another setting.
+
+    So does what closes a site to everybody that was open `before`.
+    """
     new = found
     for key, wanted in change.wanted.items():
         if everyday.value(found, key) != wanted:
             new = everyday.replaced(new, key, wanted)
-    if problems := [*contradictions(new)]:
+    if problems := [*contradictions(new), *({*needs.closed(new)} - {*needs.closed(before)})]:
         raise SettingRefused(" ".join(problems))
 
 

@@ -12,7 +12,7 @@ file that the settings name is gone, the former ones stay, and a request tries a
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -22,7 +22,9 @@ from commentsvc.http.messages import Request, Response
 from commentsvc.model import SETTINGS_TAG, is_purged
 from commentsvc.moderation import stored_settings
 from commentsvc.settings import everyday
+from commentsvc.settings.everyday import Key
 from commentsvc.settings.loader import LoadedSettings
+from commentsvc.settings.parser import SettingsError
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import SYSTEM_CLOCK
 
@@ -57,6 +59,7 @@ class StoredSettings:
         self.loaded = loaded
         self.changed: Callable[[], None] = lambda: None  # called by any thread
         self._stale = True
+        self._left_out: Mapping[Key, str] = {}
 
     def forget(self, tags: Sequence[str]) -> None:
         """Mark the settings as stale if `tags` mean SETTINGS_TAG; any thread may call this."""
@@ -69,19 +72,32 @@ class StoredSettings:
     ) -> None:
         """Read the values if they are stale. Settings that differ are in force after `take`.
 
-        Raise DatabaseError, and what `take` raises; then the values stay stale.
+        Values that are left out are logged. Raise DatabaseError, SettingsError if the server must
+        not run without one of them, and what `take` raises; then the values stay stale.
         """
         if not self._stale:
             return
         self._stale = False  # before the read, so that a change during it makes them stale again
         try:
-            settings = everyday.applied(self.loaded, database.read_now(stored_settings.values))
-            if settings != self.settings:
-                take(settings)
+            found = everyday.apply(self.loaded, database.read_now(stored_settings.values))
+            if found.refusals:
+                raise SettingsError(found.refusals)
+            if found.settings != self.settings:
+                take(found.settings)
         except BaseException:
             self._stale = True
             raise
-        self.settings = settings
+        self.settings = found.settings
+        self._say(found.left_out)
+
+    def _say(self, left_out: Mapping[Key, str]) -> None:
+        for key, reason in left_out.items():
+            if self._left_out.get(key) != reason:
+                name = ": ".join(filter(None, key))
+                _log.warning(
+                    "%s, changed on the moderation pages, is not in force: %s", name, reason
+                )
+        self._left_out = left_out
 
 
 class RunningParts(Generic[P]):

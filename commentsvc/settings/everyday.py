@@ -216,24 +216,54 @@ def keys(settings: Settings) -> Iterator[Key]:
         yield from ((site.name, name) for name, each in SETTINGS.items() if each.is_of_site)
 
 
-def applied(loaded: LoadedSettings, stored: Mapping[Key, object]) -> Settings:
+class Applied(NamedTuple):
+    """The settings with the stored values, and why some of these are `left_out`.
+
+    With `refusals` the server must not start: a site would be open that was closed in the browser.
+    """
+
+    settings: Settings
+    left_out: Mapping[Key, str]
+    refusals: list[str]
+
+
+def apply(loaded: LoadedSettings, stored: Mapping[Key, object]) -> Applied:
     """Return the settings with the values that are `stored`, as JSON has them.
 
     What the file or the environment sets stays, and so does what an invalid value, or one for a
     site that is gone, would change. So does what contradicts the file.
     """
-    known = {*keys(loaded.settings)} - {*loaded.locations}
+    known = {*keys(loaded.settings)}
     settings = loaded.settings
+    left_out: dict[Key, str] = {}
+    refusals: list[str] = []
     for key, given in stored.items():
         if key not in known:
-            continue
-        try:
-            new = replaced(settings, key, SETTINGS[key[1]].parse(given))
-        except SettingsError:
-            continue
-        if not any(contradictions(new)):
-            settings = new
-    return settings
+            left_out[key] = "there is no such setting or site."
+        elif where := loaded.locations.get(key):
+            left_out[key] = f"{where} has priority."
+        else:
+            try:
+                new = replaced(settings, key, SETTINGS[key[1]].parse(given))
+                problems = [*contradictions(new)]
+            except SettingsError as error:
+                problems = error.problems
+            if not problems:
+                settings = new
+                continue
+            left_out[key] = " ".join(problems)
+            if key[1] == "site.sign_in":
+                refusals.append(
+                    f"site.sign_in of {key[0]} was changed on the moderation pages, and cannot be"
+                    f" in force: {left_out[key]} Or set site.sign_in in the settings file, which"
+                    " has priority."
+                )
+    return Applied(settings, left_out, refusals)
+
+
+def applied(loaded: LoadedSettings, stored: Mapping[Key, object]) -> Settings:
+    """Return the settings with the stored values, as `apply` does."""
+    return apply(loaded, stored).settings
 
 
 def differing(settings: Settings) -> Iterator[Key]:

@@ -112,22 +112,28 @@ def _of_server(settings: Settings) -> Iterator[str]:
     ):
         if is_used and not settings.server.public_url:
             yield f"site.{name} is set, but server.public_url is not: {reason}. Set it too."
+    yield from closed(settings)
     for site in settings.sites:
-        yield from _of_form(site, settings)
+        yield from _of_form(site)
 
 
-def _of_form(site: Site, settings: Settings) -> Iterator[str]:
-    """Yield a line for each group of readers who cannot write on a site."""
-    able = {
-        "mail": settings.mail.host,
-        "provider": settings.readers.issuer,
-        "blog": site.sso_url and site.sso_secret,
-    }
-    if site.members_only and not any(able[method] for method in site.methods):
-        yield (
-            f'site.sign_in of {site.name} has "required", but no way to sign in is set up: nobody'
-            " can write there. Set up [mail], [readers], or sso_url and sso_secret."
-        )
+def closed(settings: Settings) -> Iterator[str]:
+    """Yield a line for each site on which nobody can write."""
+    for site in settings.sites:
+        able = {
+            "mail": settings.mail.host,
+            "provider": settings.readers.issuer,
+            "blog": site.sso_url and site.sso_secret,
+        }
+        if site.members_only and not any(able[method] for method in site.methods):
+            yield (
+                f'site.sign_in of {site.name} has "required", but no way to sign in is set up:'
+                " nobody can write there. Set up [mail], [readers], or sso_url and sso_secret."
+            )
+
+
+def _of_form(site: Site) -> Iterator[str]:
+    """Yield a line if readers with the client of another service cannot write on a site."""
     clients = [name for name in ("isso", "waline", "artalk") if getattr(site, name)]
     reason = (
         'sign_in has "required"'

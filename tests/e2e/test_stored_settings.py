@@ -87,6 +87,34 @@ def test_what_the_environment_sets_cannot_be_changed(data: Path, start: Start) -
     assert service.submit("/a/", "Hello", author="Zoe").status == 201
 
 
+def test_a_sign_in_that_the_file_contradicts_refuses_a_start_and_check_says_so(
+    data: Path, start: Start
+) -> None:
+    environ = {
+        "COMMENTSVC_SERVER_PUBLIC_URL": "https://comments.example",
+        "COMMENTSVC_MAIL_HOST": "localhost",
+        "COMMENTSVC_MAIL_SENDER": "blog@blog.example",
+        "COMMENTSVC_INBOX_ADDRESS": "comments@blog.example",
+    }
+    service = start(data, environ=environ)
+    add_owner(data, **environ)
+    assert Owner(service).save("form", site__sign_in="mail\nrequired") == 303
+    assert service.stop() == 0
+    environ["COMMENTSVC_SITE_COMMENTS_BY_MAIL"] = "true"
+    reason = "site.sign_in of blog was changed on the moderation pages, and cannot be in force"
+    refused = command("serve", "--data", data, environ=environ)
+    assert refused.code != 0
+    assert reason in refused.err
+    checked = command("check", "--data", data, environ=environ)
+    assert checked.code == 1
+    assert reason in checked.err
+    assert "changed on the moderation pages by ann, but not in force" in checked.out
+    environ["COMMENTSVC_SITE_SIGN_IN"] = "mail"
+    checked = command("check", "--data", data, environ=environ)
+    assert reason not in checked.err
+    assert "but not in force: COMMENTSVC_SITE_SIGN_IN has priority." in checked.out
+
+
 @pytest.fixture
 def pair(
     data: Path, start: Start, postgresql_server: Server, tmp_path: Path

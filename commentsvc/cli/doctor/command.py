@@ -102,7 +102,7 @@ def doctor(
                 unlike = running.unlike_server(data, settings_file)
                 stale += [looking.Finding("settings", False, line) for line in unlike]
             faults += _print_findings(stale, proxy)
-            faults += _print_findings(local.examine(visitor, data, settings), proxy)
+            faults += _print_findings(local.examine(visitor, data, settings_file, settings), proxy)
             faults += _print_findings([local.mail(data, settings)], proxy)
     except looking.Unreachable as error:
         rights = local.socket_rights(data) if data else ""

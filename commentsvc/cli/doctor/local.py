@@ -33,13 +33,15 @@ PRIVATE: Final = (data_dir.DATABASE, data_dir.SECRET_KEY)
 _ACCEPTED: Final = re.compile(rb"^commentsvc_core_accepted_total (\S+)$", re.MULTILINE)
 
 
-def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Finding]:
-    """Yield all local checks, except that of mail."""
+def examine(
+    visitor: ProbeClient, data: Path, settings_file: Path | None, settings: Settings
+) -> Iterator[Finding]:
+    """Yield all local checks of `settings`, those in force, except that of mail."""
     yield permissions(data, settings)
     if settings.database.url:
         yield database(settings.database.url)
     yield public_url(visitor, settings)
-    yield stored(data)
+    yield stored(data, settings_file)
     if any(site.images for site in settings.sites):
         yield pictures()
     try:
@@ -50,10 +52,11 @@ def examine(visitor: ProbeClient, data: Path, settings: Settings) -> Iterator[Fi
         )
 
 
-def stored(data: Path) -> Finding:
+def stored(data: Path, settings_file: Path | None) -> Finding:
     """Say which settings were changed on the moderation pages."""
-    lines = client.stored_settings(data)
-    return Finding("stored settings", True, "; ".join(lines) or "none are changed in the browser")
+    lines, refusals = client.stored_settings(data, settings_file)
+    text = "; ".join([*lines, *refusals]) or "none are changed in the browser"
+    return Finding("stored settings", not refusals, text)
 
 
 def database(url: str) -> Finding:

@@ -12,12 +12,22 @@ from commentsvc.auth import accounts
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.moderation import SettingChangeTable
+from commentsvc.model import SETTINGS_TAG
 from commentsvc.moderation import profiles, stored_settings
 from commentsvc.runtime import settings_watch
+from commentsvc.runtime.settings_watch import StoredSettings
 from commentsvc.settings import everyday
 from commentsvc.settings.everyday import GROUPS, SETTINGS, EverydaySetting
+from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.parser import SettingsError
-from commentsvc.settings.schema import SECTIONS, JudgeSettings, Settings
+from commentsvc.settings.schema import (
+    SECTIONS,
+    InboxSettings,
+    JudgeSettings,
+    MailSettings,
+    ServerSettings,
+    Settings,
+)
 from tests.unit.admin_client import HASH, PASSWORD, Seat, header, seated, text
 from tests.unit.app_fixture import SETTINGS as GIVEN
 from tests.unit.app_fixture import Served, data, served
@@ -316,6 +326,74 @@ def test_a_change_that_cannot_be_in_force_yet_is_tried_again(
         key.write_text("secret")
         assert seat.get("settings").status == 200
         assert everyday.value(service.running.settings, ("", "spam.max_links")) == 5
+
+
+def put(service: Served, site: str | None, key: str, new: str) -> None:
+    """Store a value as if it had been changed while it was allowed."""
+    row = {"actor": "ann", "created_at": 1, "old": None, "site": site, "key": key, "new": new}
+
+    def insert(tx: Transaction) -> None:
+        tx.change(SettingChangeTable.insert(row))
+        tx.purge(SETTINGS_TAG)
+
+    service.database.write_now(insert)
+
+
+def test_a_stored_sign_in_that_contradicts_the_file_refuses_a_start(service: Served) -> None:
+    put(service, "blog", "site.sign_in", '["mail","required"]')
+    site = msgspec.structs.replace(GIVEN.sites[0], comments_by_mail=True)
+    mail = MailSettings(host="mail.example", sender="a@blog.example")
+    settings = msgspec.structs.replace(
+        GIVEN,
+        sites=(site, GIVEN.sites[1]),
+        mail=mail,
+        inbox=InboxSettings(address="c@blog.example"),
+        server=ServerSettings(public_url="https://c.example"),
+    )
+    with pytest.raises(SettingsError, match=r"sign_in of blog .* site\.comments_by_mail is"):
+        StoredSettings(LoadedSettings(settings)).renew(service.database)
+    locations = {("blog", "site.sign_in"): "/etc/commentsvc.toml:12: site.sign_in"}
+    StoredSettings(LoadedSettings(settings, locations)).renew(service.database)
+
+
+def test_values_that_are_left_out_are_logged_once_with_the_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    locations = {("", "spam.max_links"): "/etc/commentsvc.toml:12: spam.max_links"}
+    with served(tmp_path, locations=locations) as service:
+        put(service, None, "spam.max_links", "9")
+        put(service, None, "moderation.policy", '"of another version"')
+        put(service, "gone", "site.title", '"Oaks"')
+        for _ in range(2):
+            service.running.renew()
+            service.database.write_now(lambda tx: tx.purge(SETTINGS_TAG))
+    assert len(caplog.messages) == 3
+    assert "spam.max_links, changed on the moderation pages, is not in force: /etc" in caplog.text
+    assert "moderation.policy, changed on the moderation pages, is not in force: mod" in caplog.text
+    assert "gone: site.title, changed on the moderation pages, is not in force" in caplog.text
+
+
+def test_a_value_that_is_left_out_is_undone(tmp_path: Path) -> None:
+    locations = {("", "spam.max_links"): "/etc/commentsvc.toml:12: spam.max_links"}
+    with served(tmp_path, locations=locations) as service:
+        seat = seated(service)
+        put(service, None, "spam.max_links", "9")
+        put(service, None, "moderation.policy", '"of another version"')
+        page = text(seat.get("settings"))
+        assert "that does not wait: 9" in page
+        assert "(not in force: /etc/commentsvc.toml:12: spam.max_links has priority.)" in page
+        for change in service.database.read_now(stored_settings.current):
+            assert seat.send("settings", undo=change.id, password=PASSWORD).status == 303
+        assert service.database.read_now(stored_settings.values) == {}
+        assert service.running.settings == GIVEN
+
+
+def test_a_site_is_not_closed_to_everybody(service: Served, seat: Seat) -> None:
+    fields = filled(seat, "site.sign_in") | {"text.site.sign_in": "mail\nrequired"}
+    answer = seat.send("settings", **fields)
+    assert answer.status == 409
+    assert "nobody can write there" in text(answer)
+    assert not service.database.read_now(stored_settings.current)
 
 
 def test_the_redirect_stays_on_our_pages(seat: Seat) -> None:
