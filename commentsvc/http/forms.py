@@ -26,6 +26,7 @@ _BOUNDARY = re.compile(
 )
 _NAME = re.compile(r'content-disposition:\s*form-data\s*;.*?\bname=(?:"([^"]*)"|([^\s;"]+))', re.I)
 _FILE = re.compile(r"\bfilename\*?=", re.I)
+_LATIN_1 = "windows-1252"
 _ENCODING = "([A-Za-z0-9._:-]{1,40})"
 _OF_URLENCODED = re.compile(f"(?:^|&)_charset_={_ENCODING}(?:&|$)").search
 _OF_MULTIPART = re.compile(f'name="_charset_"\r\n\r\n{_ENCODING}\r\n'.encode()).search
@@ -84,12 +85,12 @@ def _sent(data: bytes, encoding: str) -> str:
 
 def _encoding(named: re.Match[str] | re.Match[bytes] | None) -> str:
     """Return the encoding that a body names, or that of Latin-1 if it names none that is known."""
-    name = named[1] if named else ""
+    name = named[1] if named else _LATIN_1
     name = name if isinstance(name, str) else name.decode()
     try:
-        decoded(b"a", name, "replace")
+        decoded(b"", name)
     except LookupError:
-        return "cp1252"
+        return _LATIN_1
     return name
 
 

@@ -14,12 +14,10 @@ from collections.abc import Callable
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
-from email.utils import collapse_rfc2231_value
+from encodings.aliases import aliases
 from typing import Final, NamedTuple
 
 import webencodings  # type: ignore[import-untyped]  # it has no types
-
-from commentsvc.util.text import decoded
 
 # Bytes of the text or HTML of a mail.
 TEXT_SIZE: Final = 256 * 1024
@@ -42,6 +40,24 @@ _ANY: Final = frozenset(
     )
 )
 _UNMARKED: Final = _ANY | {"utf-8", "iso-8859-1"}
+# Python's codecs for texts, by their names. Python keeps each name that it does not know, so it is
+# asked for these alone.
+_NO_TEXTS: Final = frozenset(
+    (
+        *("base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec"),
+        *("zlib_codec", "mbcs"),
+    )
+)
+_WITHOUT_ALIAS: Final = (
+    *("cp720", "cp737", "cp856", "cp874", "cp875", "cp1006", "koi8_t", "koi8_u", "utf_8_sig"),
+    *("raw_unicode_escape", "unicode_escape"),
+)
+_OF_PYTHON: Final = {
+    name: codec
+    for alias, codec in (*aliases.items(), *zip(_WITHOUT_ALIAS, _WITHOUT_ALIAS, strict=True))
+    if codec not in _NO_TEXTS
+    for name in (alias, codec)
+}
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]+").findall
 _NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/=\s]").search
 # Characters that no text has: it was read wrongly. Databases cannot store NUL and half characters,
@@ -83,7 +99,11 @@ def text_of(part: Message) -> DecodedText:
 
 def _param(part: Message, name: str) -> str:
     """Return a parameter of a part's Content-Type; "" for none."""
-    return collapse_rfc2231_value(part.get_param(name, "") or "").strip()
+    value = part.get_param(name, "") or ""
+    if isinstance(value, tuple):  # RFC 2231: an encoding, a language and the bytes
+        charset, _, text = value
+        value = charset_decoded(text.encode("raw-unicode-escape"), charset or "").text
+    return value.strip()
 
 
 def _transferred(part: Message) -> tuple[bytes, bool]:
@@ -162,11 +182,8 @@ def _decoders(label: str) -> list[_Decoder]:
     if name and found:
         is_marked = label == "utf-16"  # the first character says which end comes first
         return [_as("utf-16") if is_marked else _by(found.codec_info.decode), utf_8]
-    try:
-        decoded(b"a", label)
-    except (LookupError, UnicodeError):  # unknown, or not for texts
-        return [utf_8]
-    return [_as(label), utf_8]
+    codec = _OF_PYTHON.get(re.sub("[^a-z0-9]+", "_", label))
+    return [_as(codec), utf_8] if codec else [utf_8]
 
 
 def _as(codec: str) -> _Decoder:

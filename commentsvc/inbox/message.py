@@ -59,6 +59,8 @@ _RECIPIENTS: Final = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelop
 _TYPES: Final = re.compile(
     rb"^content-(?:type|disposition)[ \t]*:[^\n]*(?:\n[ \t][^\n]*)*", re.I | re.M
 ).findall
+# No program encodes a boundary; Python would look up any name as that of its encoding.
+_ENCODED_BOUNDARY: Final = re.compile(rb"\bboundary\*(?:\d+\*)?\s*=", re.I).search
 # "This message is in HTML format. Please use a program that can display it."
 _PLACEHOLDER: Final = re.compile(
     r"\bhtml\b.*\b(?:view|display|show|support|anzeig|darstell|affich|mostr|visuali)"
@@ -248,9 +250,9 @@ def _check_shape(raw: bytes) -> None:
         plain.count(b"\n") > LINES
         or plain.count(b"\n--") > BOUNDARIES
         or sum(b"multipart" in each.lower() for each in types) > MULTIPARTS
-        or any(len(each) > TYPE_SIZE for each in types)
+        or any(len(each) > TYPE_SIZE or _ENCODED_BOUNDARY(each) for each in types)
     ):
-        raise Unreadable("it has too many lines or parts")
+        raise Unreadable("it has too many lines or parts, or an encoded boundary")
 
 
 def _with_newlines(data: bytes) -> bytes:

@@ -1,6 +1,5 @@
 """Texts from others: decoding, whole numbers, one line, addresses, marks, excerpts, comparison."""
 
-import codecs
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -182,10 +181,6 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", with_few_marks(text)).casefold()
 
 
-# Python decodes these in quadratic time, a minute for 1 MiB. They are for host names, not texts.
-_FOR_NAMES: Final = ("punycode", "idna")
-
-
 def escaping_work(html: str) -> int:
     """Return how many bytes nh3 looks at when it escapes a text, at worst.
 
@@ -197,10 +192,16 @@ def escaping_work(html: str) -> int:
 
 
 def decoded(data: bytes, charset: str, errors: str = "strict") -> str:
-    """Return the text of `data` in the encoding that its sender names.
+    """Return the text of `data` in the encoding that its sender names, as in browsers.
 
-    Raise LookupError for one that is unknown or not for texts, and UnicodeError.
+    Python has more: some fail in other ways, take quadratic time or give half characters, and it
+    keeps each name that it does not know. Raise LookupError for names that the WHATWG Encoding
+    Standard does not have, and UnicodeError.
     """
-    if codecs.lookup(charset).name in _FOR_NAMES:
+    import webencodings  # type: ignore[import-untyped]  # few requests need it
+
+    found = webencodings.lookup(charset)
+    if found is None or found.name == "replacement":
         raise LookupError(charset)
-    return data.decode(charset, errors)
+    text: str = found.codec_info.decode(data, errors)[0]
+    return text

@@ -25,9 +25,11 @@ _BEGINS: Final[tuple[tuple[bytes, str], ...]] = (
     (b"RIFF", "It is a picture or a recording. Name the export of the old system."),
 )
 _TAR: Final = (257, b"ustar")  # where the mark of a tar file is, and what
-_HTML: Final = re.compile(rb"(?:<\?xml[^>]*>|<!--.*?-->|\s)*<(?:!doctype\s+html|html)[\s>]", re.I)
-_FEEDS: Final = re.compile(rb"(?:<\?[^>]*>|<!--.*?-->|\s)*<(?:rss|feed|rdf:RDF)[\s>]", re.I)
-_SITEMAP: Final = re.compile(rb"(?:<\?[^>]*>|<!--.*?-->|\s)*<(?:urlset|sitemapindex)[\s>]")
+# What may stand before the first element; possessive, or comments would take exponential time.
+_BEFORE: Final = rb"(?:<\?[^>]*>|<!--(?:(?!-->).)*+-->|\s)*+"
+_HTML: Final = re.compile(_BEFORE + rb"<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
+_FEEDS: Final = re.compile(_BEFORE + rb"<(?:rss|feed|rdf:RDF)[\s>]", re.I | re.S)
+_SITEMAP: Final = re.compile(_BEFORE + rb"<(?:urlset|sitemapindex)[\s>]", re.S)
 _DUMP: Final = re.compile(rb"^(?:CREATE TABLE|INSERT INTO|COPY .* FROM stdin)\b", re.M)
 _EMPTY: Final = (b"{}", b"[]", b"null")
 # What services answer in place of an export.

@@ -1,11 +1,14 @@
 """Forms in three encodings are decoded alike; UTF-8 and the number of fields are checked."""
 
 from contextlib import nullcontext, suppress
-from urllib.parse import urlencode
+from encodings import _cache  # the names that Python was asked for
+from encodings.aliases import aliases
+from urllib.parse import quote, urlencode
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from webencodings.labels import LABELS  # type: ignore[import-untyped]  # it has no types
 
 from commentsvc.http.forms import (
     FIELDS,
@@ -210,3 +213,23 @@ def test_a_form_on_a_page_in_another_encoding_names_it(encoding: str, text: str)
 def test_an_encoding_that_is_none_is_that_of_latin_1(encoding: str) -> None:
     sent = urlencode({"_charset_": encoding, "message": "Zoë"}, encoding="cp1252")
     assert parse_urlencoded(sent, is_body=True)["message"] == ["Zoë"]
+
+
+# All names of encodings that Python knows, and some that it does not.
+NAMES = sorted(
+    {*aliases, *aliases.values(), *LABELS, "undefined", "idna", "punycode", "unicode_escape"}
+    | {"raw_unicode_escape", "utf_8_sig", "mbcs", "no-such-1", "no-such-2", "..", "x" * 40}
+)
+BYTES = bytes(range(128, 256)) + b"+2AA-\\ud800\xd8\x00\x00\xd8\xff"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_of_an_encoding_fails_or_is_kept(name: str) -> None:
+    """Regression: some were an error 500, some gave half characters, and Python keeps each."""
+    _cache.pop(name, None)
+    sent = f"_charset_={name}&message={quote(BYTES)}"
+    body = multipart(part("_charset_", name), part("message", "-")).replace(b"-\r\n--xyz--", BYTES)
+    body += b"\r\n--xyz--"
+    for form in (parse_urlencoded(sent, is_body=True), parse_multipart(TYPE, body)[0]):
+        assert form["message"][0].encode()
+    assert name in LABELS or name not in _cache

@@ -4,12 +4,13 @@ import base64
 import binascii
 import time
 from email import message_from_bytes
+from encodings import _cache  # the names that Python was asked for
 
 import pytest
 import webencodings  # type: ignore[import-untyped]  # it has no types
 from webencodings.labels import LABELS  # type: ignore[import-untyped]  # as above
 
-from commentsvc.inbox.decoding import DecodedText, charset_decoded, header_text, text_of
+from commentsvc.inbox.decoding import _OF_PYTHON, DecodedText, charset_decoded, header_text, text_of
 
 # A text for each encoding of the WHATWG Encoding Standard that it can write.
 TEXTS = {
@@ -114,6 +115,22 @@ def test_what_cannot_be_read_is_not_certain(charset: str) -> None:
     read = charset_decoded(b"ok \xff\xfe\x81", charset)
     assert read.text.startswith("ok ")
     assert not read.is_certain
+
+
+@pytest.mark.parametrize("charset", ["undefined", "no-such-3", "idna", "utf-7", "hex"])
+def test_no_name_of_an_encoding_in_a_parameter_fails_or_is_kept(charset: str) -> None:
+    kind = f"text/plain; format*={charset}''flowed; charset*={charset}''utf-8"
+    part = message_from_bytes(f"Content-Type: {kind}\n\nGrüße \nan alle".encode())
+    _cache.pop(charset, None)
+    assert text_of(part) == ("Grüße an alle", True)
+    assert charset_decoded("Grüße".encode(), charset).text.encode()
+    assert charset == "utf-7" or charset not in _cache
+
+
+@pytest.mark.parametrize("codec", sorted({*_OF_PYTHON.values()}))
+def test_each_codec_of_pythons_decodes_texts(codec: str) -> None:
+    text = "abc".encode(codec)
+    assert charset_decoded(text, codec).text == "abc"
 
 
 def part_text(encoding: str, body: bytes, kind: str = "text/plain; charset=utf-8") -> DecodedText:

@@ -6,6 +6,7 @@ import tracemalloc
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import SMTP
+from encodings import _cache  # the names that Python was asked for
 from functools import partial
 
 import pytest
@@ -233,6 +234,15 @@ def test_a_person_is_told_of_a_header_that_is_too_long_to_read() -> None:
     for field in (b"X: " + b"a" * 200_000, b'Content-Type: text/plain; x="' + b"a" * 5_000 + b'"'):
         mail = PARSER.read(raw.replace(b"\r\n\r\n", b"\r\n" + field + b"\r\n\r\n", 1))
         assert (mail.words, mail.doubt) == ("", UNREADABLE)
+
+
+@pytest.mark.parametrize("name", ["boundary*", "boundary*0*"])
+def test_no_encoding_of_a_boundary_is_looked_up(name: str) -> None:
+    raw = with_body(b"--b\r\n\r\nx\r\n--b--", Content_Type="multipart/mixed; boundary=b")
+    _cache.pop("no-such-4", None)
+    mail = PARSER.read(raw.replace(b'boundary="b"', f"{name}=no-such-4''b".encode()))
+    assert (mail.words, mail.doubt) == ("", UNREADABLE)
+    assert "no-such-4" not in _cache
 
 
 def test_empty_lines_above_a_mail_hide_nothing() -> None:

@@ -1,20 +1,24 @@
 """Files that are no export are named, whatever format was asked for."""
 
 import gzip
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from commentsvc.imports import formats
 from commentsvc.imports.records import ImportFailed
+from commentsvc.imports.sources import strangers
 from tests.unit.imports import import_samples as samples
 from tests.unit.imports.import_samples import comments, parsed
 from tests.unit.imports.test_formats import FILES
+from tests.unit.processor_time import timed
 
 PACKED = gzip.compress(b"x")
 # What is in a file, and the sentence about it.
 STRANGERS: dict[bytes, str] = {
     b"\n<!DOCTYPE html>\n<html lang=en><title>404</title></html>": "It is a web page, ",
+    b"<!-- a\n-- b -->\n" * 40 + b"<html>": "It is a web page, ",
     b"\xef\xbb\xbf<!-- cached --><HTML><head></head></HTML>": "It is a web page, ",
     b'<?xml version="1.0"?><!DOCTYPE html PUBLIC "x" "y"><html/>': "It is a web page, ",
     "<!doctype html><p>".encode("utf-16"): "It is a web page, ",
@@ -57,6 +61,14 @@ def test_what_is_no_export_is_named(tmp_path: Path, chosen: str) -> None:
             parsed(path, chosen)
         assert str(raised.value).startswith(f"file is no export of comments. {sentence}")
         assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("piece", [b"<!-- a -->", b"<!-- a --> \n", b"<!--", b"<?a?>", b" ", b"<!"])
+def test_what_begins_like_a_page_is_looked_at_once(piece: bytes) -> None:
+    """Regression: 40 comments took longer than anybody waits."""
+    for head in (piece * (65_536 // len(piece)) + b"x", piece * 40 + b"x"):
+        took, what = timed(partial(strangers.describe, head))
+        assert (what, took < 100) == ("", True)
 
 
 def test_what_is_beside_an_export_is_passed_over(tmp_path: Path) -> None:
