@@ -25,8 +25,9 @@ _BEGINS: Final[tuple[tuple[bytes, str], ...]] = (
     (b"RIFF", "It is a picture or a recording. Name the export of the old system."),
 )
 _TAR: Final = (257, b"ustar")  # where the mark of a tar file is, and what
-# What may stand before the first element; possessive, or comments would take exponential time.
-_BEFORE: Final = rb"(?:<\?[^>]*>|<!--(?:(?!-->).)*+-->|\s)*+"
+# What may stand before the first element. A comment ends at its first "-->": if it might end at
+# another one as well, many comments would take exponential time.
+_BEFORE: Final = rb"(?:<\?[^>]*>|<!--(?:(?!-->).)*-->|\s)*"
 _HTML: Final = re.compile(_BEFORE + rb"<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
 _FEEDS: Final = re.compile(_BEFORE + rb"<(?:rss|feed|rdf:RDF)[\s>]", re.I | re.S)
 _SITEMAP: Final = re.compile(_BEFORE + rb"<(?:urlset|sitemapindex)[\s>]", re.S)
