@@ -259,7 +259,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "submissions.service": "api/test_submit: what a submission meets, with a request and without",
     "util.templates": "test_embed and test_mail: all that is written by templates",
     "util.digest": "auth and feedback: who is recognized by what the database has",
-    "util.text": "where it is used: forms, submissions, bans and rules",
+    "util.text": "test_forms: encodings; the rest where it is used: submissions, bans and rules",
 }
 CORE_TESTED_ELSEWHERE: dict[str, str] = {
     "python/module": "tests/wire: it needs Python",
