@@ -212,6 +212,8 @@ def read(
     if isinstance(path, str):
         return _ask_postgresql(path, work, *args, **kwargs)
     dial = partial(sqlite_files.connect, path, READ_PATIENCE, "query_only=1")
+    if data_dir.is_read_only(path.parent):  # nobody writes there, and SQLite makes no file
+        dial = partial(sqlite_files.connect_reading, path, READ_PATIENCE, idle=True)
     try:
         return sqlite_files.ask(path, dial, work, *args, **kwargs)
     except DatabaseBusy:

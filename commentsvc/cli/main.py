@@ -294,11 +294,7 @@ def check(data: Path, settings_file: Path | None, published: tuple[str, ...]) ->
         database = running.location(data)
     except SettingsError:  # its problems are known
         raise Failure(problems) from None
-    if data.is_dir():
-        try:
-            data_dir.prepare(data)
-        except data_dir.DataUnusable as error:
-            raise Failure([*problems, str(error)]) from None
+    problems += _unusable_folder(data)
     is_settings_alone = isinstance(database, Path) and not database.exists()
     if is_settings_alone and (data / data_dir.SETTINGS).exists():
         click.echo("database: none yet; the server creates it at its first start")
@@ -309,6 +305,18 @@ def check(data: Path, settings_file: Path | None, published: tuple[str, ...]) ->
             problems.append(str(error))
     if problems:
         raise Failure(problems)
+
+
+def _unusable_folder(data: Path) -> list[str]:
+    """Return a line if the server cannot use the data folder; only say so of a read-only one."""
+    try:
+        if data.is_dir():
+            data_dir.prepare(data)
+    except data_dir.DataReadOnly as error:  # it may be a snapshot that is only looked at
+        click.echo(f"note: {error}")
+    except data_dir.DataUnusable as error:
+        return [str(error)]
+    return []
 
 
 def _wrong_key(data: Path, settings: Settings) -> list[str]:

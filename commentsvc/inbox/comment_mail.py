@@ -25,10 +25,11 @@ from commentsvc.util.text import one_line
 FROM_LENGTH: Final = 1_000  # characters of a From field
 CANDIDATES: Final = 5  # addresses in a subject that are looked at
 _RESULTS: Final = "Authentication-Results"  # RFC 8601
-# The domain of a signature that the mail server has checked: `header.d`, or that of `header.i`.
-_SIGNED: Final = re.compile(
-    r"\bdkim\s*=\s*pass\b[^;]*?\bheader\.(?:d|i)\s*=\s*\"?[^@;\s]*?@?([a-z0-9.-]+\.[a-z0-9-]+)"
-).finditer
+RESULTS_LENGTH: Final = 10_000  # characters of one such field that are read
+RESULTS: Final = 50  # of one such field
+_PIECES: Final = re.compile(r'\\.|[()"]|[^\\()"]+', re.DOTALL).findall
+_NO_WORD: Final = re.compile(r"[^\w.@-]").sub  # what may have a meaning outside of quotation marks
+_SIGNER: Final = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+").fullmatch
 _SPAM: Final = ("X-Spam", "X-Spam-Flag", "X-Spam-Status")
 # Ours are percent-encoded; in some languages, a word follows without a space.
 _ADDRESSES: Final = re.compile(r"(?:https?:/)?/[!-~]*", re.IGNORECASE).finditer
@@ -39,18 +40,70 @@ def why_forged(fields: Message) -> str:
 
     Anybody can add fields that say "pass", and hurts only himself with those that say "fail".
     """
-    results = " ".join(_values(fields, _RESULTS))
-    domain = sender(fields)[1].lower().rpartition("@")[2]
-    passes = re.search(r"\bdmarc\s*=\s*pass\b", results) or any(
-        _is_of(found[1], domain) for found in _SIGNED(results)
-    )
-    spf = re.search(r"\bspf\s*=\s*fail\b", results) or any(
+    results = [each for value in _values(fields, _RESULTS) for each in _results(value)]
+    spf = any("spf=fail" in result for result in results) or any(
         value.startswith("fail") for value in _values(fields, "Received-SPF")
     )
-    if re.search(r"\bdmarc\s*=\s*fail\b", results) or (spf and not passes):
+    passes = _pass(results, sender(fields)[1])
+    if any("dmarc=fail" in result for result in results) or (spf and not passes):
         return "its sender is forged, says the mail server"
     if any(value.startswith("yes") for value in _values(fields, *_SPAM)):
         return "it is spam, says the mail server"
+    return ""
+
+
+def is_authenticated(fields: Message, email: str) -> bool:
+    """Return whether the mail server knows that a mail is of the domain of its sender `email`.
+
+    Only its first field counts: servers put theirs above those of others.
+    """
+    return _pass(
+        [each for value in _values(fields, _RESULTS)[:1] for each in _results(value)], email
+    )
+
+
+def _results(field: str) -> list[list[str]]:
+    """Return the words of each result in a field, such as "dkim=pass" and "header.d=a.example".
+
+    They are without comments, which may be nested, and what is quoted has no meaning.
+    """
+    plain: list[str] = []
+    depth, is_quoted = 0, False
+    for piece in _PIECES(field[:RESULTS_LENGTH]):
+        if piece == '"' and not depth:
+            is_quoted = not is_quoted
+        elif is_quoted:
+            plain.append(_NO_WORD("_", piece))
+        elif piece == "(":
+            depth += 1
+        elif piece == ")":
+            depth -= bool(depth)
+            plain.append(" ")
+        elif not depth:
+            plain.append(piece)
+    text = " ".join("".join(plain).split()).replace(" =", "=").replace("= ", "=")
+    return [result.split() for result in text.split(";")[:RESULTS]]
+
+
+def _pass(results: list[list[str]], email: str) -> bool:
+    """Return whether DMARC passes, or a signature of the domain of the sender `email`."""
+    domain = email.lower().rpartition("@")[2]
+    return any(
+        result[:1] == ["dmarc=pass"]
+        or (result[:1] == ["dkim=pass"] and _is_of(_signer(result), domain))
+        for result in results
+    )
+
+
+def _signer(result: list[str]) -> str:
+    """Return the domain of a signature: `header.d`, or that of `header.i`; "" if it is not sure."""
+    for name in ("header.d=", "header.i="):
+        found = {
+            word.rpartition("@")[2].removeprefix(name) for word in result if word.startswith(name)
+        }
+        if found:
+            signer = found.pop()
+            return signer if not found and _SIGNER(signer) else ""
     return ""
 
 
@@ -59,7 +112,9 @@ def _is_of(signer: str, domain: str) -> bool:
 
     Anybody can sign with another domain what says to come from the sender.
     """
-    return bool(domain) and (f".{signer}".endswith(f".{domain}") or domain.endswith(f".{signer}"))
+    return bool(domain and signer) and (
+        f".{signer}".endswith(f".{domain}") or domain.endswith(f".{signer}")
+    )
 
 
 def _values(fields: Message, *names: str) -> list[str]:

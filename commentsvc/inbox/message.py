@@ -156,6 +156,7 @@ class MailParser:
             author=author[: self._author_length],
             words=self.without_addresses(words),
             language=comment_mail.language(word) or self._sites.options[site].language,
+            is_authenticated=comment_mail.is_authenticated(fields, email),
         )
 
     def _head(self, raw: bytes) -> tuple[bytes, Message, ReplyWord | None]:

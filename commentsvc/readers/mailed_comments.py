@@ -34,8 +34,12 @@ KEPT: Final = 30 * DAY_MS  # for which mails to an address are counted
 UNCONFIRMED: Final = 3
 DAILY: Final = 20
 # The most mails to the addresses of one domain within a day of which no comment came: one person
-# may have them all. At these domains, everybody has one address.
+# may have them all. Others can use its name up to the first number only, unless they write a field
+# "dmarc=pass" which the mail server does not replace. At these domains, everybody has one address.
 DOMAIN_DAILY: Final = 15
+AUTHENTICATED_DAILY: Final = 60  # whose sender the mail server has authenticated
+# Under a country, most people register names below these.
+_SHARED: Final = frozenset(("ac", "co", "com", "edu", "gov", "ne", "net", "or", "org"))
 _PROVIDERS: Final = frozenset(
     (
         *("gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com"),
@@ -122,9 +126,14 @@ def add(tx: Transaction, mail: MailedComment, now: int) -> str:
         (tx.query(_find_since, now - HOUR_MS, ALL_HOURLY), ALL_HOURLY),
         (tx.query(_find_since, now - DAY_MS, ALL_DAILY), ALL_DAILY),
     )
-    has_many = any(len(found) >= most for found, most in limits)
-    if has_many or _of_domain(tx, mail.email, now - DAY_MS) >= DOMAIN_DAILY:
+    if any(len(found) >= most for found, most in limits):
         return "there were too many comments by mail, from its address or in all"
+    most = AUTHENTICATED_DAILY if mail.is_authenticated else DOMAIN_DAILY
+    if _of_domain(tx, mail.email, now - DAY_MS) >= most:
+        return (
+            f"there were {most} comments by mail from {_organisation(mail.email)} within a day,"
+            " which nobody has confirmed"
+        )
     # The mail to the sender finds the comment by its time.
     [(latest,)] = tx.query(Mailed.select(fn.MAX(Mailed.received_at)).where(Mailed.sender == sender))
     moment = max(now, (latest or 0) + 1)
@@ -146,11 +155,22 @@ def add(tx: Transaction, mail: MailedComment, now: int) -> str:
 
 
 def _of_domain(tx: Transaction, email: str, since: int) -> int:
-    """Return how many mails to the domain of an address are not confirmed; 0 for _PROVIDERS."""
-    domain = _domain(email)
-    if domain in _PROVIDERS:
+    """Return how many mails to the organisation of an address wait; 0 for _PROVIDERS."""
+    if _domain(email) in _PROVIDERS:
         return 0
-    return sum(_domain(other) == domain for (other,) in tx.query(_find_addresses, since, ALL_DAILY))
+    own = _organisation(email)
+    found = tx.query(_find_addresses, since, ALL_DAILY)
+    return sum(_organisation(other) == own for (other,) in found)
+
+
+def _organisation(email: str) -> str:
+    """Return the part of an address' domain that one person registers, roughly.
+
+    That are two labels, or three below such as co.uk; the Public Suffix List has more, which would
+    only count some people apart.
+    """
+    labels = _domain(email).split(".")
+    return ".".join(labels[-3 if labels[-2:][0] in _SHARED else -2 :])
 
 
 def _domain(email: str) -> str:

@@ -449,6 +449,7 @@ class ReceiveComment(ControlCommand, frozen=True):
     author: str
     words: str
     language: str
+    is_authenticated: bool = False
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         mail = MailedComment(**msgspec.structs.asdict(self))

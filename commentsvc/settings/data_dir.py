@@ -35,6 +35,10 @@ class DataUnusable(Exception):
     """The data folder cannot be used; the text says why and what to do."""
 
 
+class DataReadOnly(DataUnusable):
+    """The file system of the data folder is mounted read-only."""
+
+
 def must_exist(data: Path) -> None:
     """Raise DataUnusable if there is no such folder: a mistyped path would look like a new blog."""
     if data.exists():
@@ -70,8 +74,8 @@ def prepare(data: Path) -> None:
         raise DataUnusable(
             f"{data} cannot be created: {error.strerror}. Name another folder with --data."
         ) from error
-    if os.statvfs(data).f_flag & os.ST_RDONLY:
-        raise DataUnusable(
+    if is_read_only(data):
+        raise DataReadOnly(
             f"{data} cannot be written: its file system is mounted read-only. Mount it writable,"
             " or name another folder with --data."
         )
@@ -90,6 +94,11 @@ def prepare(data: Path) -> None:
                 f"{data} cannot be written: {error.strerror}. Make room on its disk."
             ) from error
         raise
+
+
+def is_read_only(path: Path) -> bool:
+    """Return whether the file system at `path` is mounted read-only. Raise OSError."""
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def create_file(path: Path) -> None:

@@ -101,7 +101,10 @@ class MailboxProgress(msgspec.Struct, frozen=True):
 
 
 class MailedComment(msgspec.Struct, frozen=True):
-    """A comment that came by mail: see MailedCommentTable. `language` is that of our mails."""
+    """A comment that came by mail: see MailedCommentTable. `language` is that of our mails.
+
+    `is_authenticated` says that the mail server knows its sender's domain to be right.
+    """
 
     digest: bytes
     site: str
@@ -110,3 +113,4 @@ class MailedComment(msgspec.Struct, frozen=True):
     author: str
     words: str
     language: str
+    is_authenticated: bool = False

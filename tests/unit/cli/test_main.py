@@ -195,27 +195,51 @@ def test_check_goes_on_after_wrong_settings(run: Run, tmp_path: Path) -> None:
     assert lines[1].startswith(f"commentsvc: {tmp_path}/comments.sqlite3")
 
 
+def fill(disk: Path) -> None:
+    with (disk / "ballast").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(b"x" * 4_096):
+            pass
+
+
+def make_read_only(disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+
+
 @pytest.mark.sqlite_only("PostgreSQL's files are elsewhere")
-@pytest.mark.parametrize("state", ["full", "read-only"])
-def test_check_says_of_a_disk_what_the_server_says(run: Run, tmp_path: Path, state: str) -> None:
+@pytest.mark.parametrize("spoil", [fill, make_read_only])
+def test_commands_say_of_a_disk_what_the_server_says(
+    run: Run, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
     with small_disk(tmp_path) as disk:
         with opened(disk):
             pass
-        if state == "full":
-            with (
-                (disk / "ballast").open("wb", buffering=0) as file,
-                contextlib.suppress(OSError),
-            ):
-                while file.write(b"x" * 4_096):
-                    pass
-        else:
-            subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        spoil(disk)
         with pytest.raises(data_dir.DataUnusable) as refused:  # as the server does first
             data_dir.prepare(disk)
-        results = [run(*words, "--data", disk) for words in (["check"], ["approve", "1"])]
-    for result in results:
-        assert result.exit_code == 1
-        assert result.stderr == f"commentsvc: {refused.value}\n"
+        changed, checked = (run(*words, "--data", disk) for words in (["approve", "1"], ["check"]))
+    assert (changed.exit_code, changed.stderr) == (1, f"commentsvc: {refused.value}\n")
+    assert str(refused.value) in checked.output
+    assert checked.exit_code == (spoil is fill)
+
+
+@pytest.mark.sqlite_only("PostgreSQL's files are elsewhere")
+def test_a_database_that_cannot_be_written_is_checked(run: Run, tmp_path: Path) -> None:
+    """Regression: a snapshot that is mounted read-only was refused before it was looked at."""
+    with small_disk(tmp_path) as disk:
+        with opened(disk) as database:
+            add(database)
+        make_read_only(disk)
+        whole = run("check", "--data", disk)
+        subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+        with contextlib.closing(sqlite3.connect(disk / data_dir.DATABASE)) as damaged:
+            damaged.execute("UPDATE thread SET count = 5")
+            damaged.commit()
+            damaged.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        make_read_only(disk)
+        faulty = run("check", "--data", disk)
+    assert "is intact, and its counts are right" in whole.output
+    assert "note: " in whole.output
+    assert (whole.exit_code, faulty.exit_code) == (0, 1)
 
 
 def test_healthcheck_names_the_server(

@@ -9,6 +9,7 @@ from email import message_from_bytes
 from email.message import EmailMessage
 from email.parser import BytesHeaderParser
 from email.policy import SMTP
+from functools import partial
 from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
@@ -26,18 +27,19 @@ from commentsvc.db.schema.inbox import MailedCommentTable
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.inbox import automatic
-from commentsvc.inbox.comment_mail import language, page, sender
+from commentsvc.inbox.comment_mail import language, page, sender, why_forged
 from commentsvc.inbox.message import Unwanted
 from commentsvc.moderation import personal_data, profiles, retention
 from commentsvc.readers import mailed_comments
 from commentsvc.settings.schema import InboxSettings, MailSettings, ServerSettings, Site
 from commentsvc.spam import bans
 from commentsvc.util.i18n import languages
-from commentsvc.util.timestamps import DAY_MS
+from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 from tests.unit.app_fixture import SETTINGS, Served, data, served, waiting
 from tests.unit.inbox import public_mails
 from tests.unit.inbox.mail_programs import Original
 from tests.unit.inbox.test_reply_text import ORIGINAL
+from tests.unit.processor_time import timed
 
 ANN = "ann@mail.example"
 TAKING = replace(
@@ -288,6 +290,58 @@ def test_a_domain_gets_few_mails_of_which_no_comment_comes(service: Served) -> N
         asked(service, written(*mail, From=f"r{number}@gmail.com", Message_ID=f"<g{number}@x>"))
 
 
+def test_forged_senders_close_no_domain(service: Served, caplog: pytest.LogCaptureFixture) -> None:
+    """Regression: 15 mails with invented names closed the address to all others of a domain."""
+    mail = link(service)
+    for number in range(mailed_comments.DOMAIN_DAILY + 5):
+        sent = written(*mail, From=f"r{number}@mail.example", Message_ID=f"<{number}@x>")
+        with caplog.at_level("INFO"):
+            take(service, sent)
+    assert "15 comments by mail from mail.example within a day" in caplog.text
+    mails(service)
+    for result in ("dmarc=pass", "dkim=pass header.d=mail.example"):
+        known = {"Authentication_Results": f"mx.example; {result}"}
+        sent = written(*mail, From=f"{len(result)}@mail.example", Message_ID="", **known)
+        asked(service, sent)
+    below = {"Authentication_Results": "mx; dmarc=none\r\nAuthentication-Results: x; dmarc=pass"}
+    sent = written(*mail, From="forged@mail.example").replace(
+        b"From:", f"Authentication-Results: {below['Authentication_Results']}\r\nFrom:".encode(), 1
+    )
+    take(service, sent)
+    assert not mails(service), "the mail server says so, not the sender"
+
+
+@pytest.mark.parametrize(
+    ("domain", "is_one"),
+    [
+        ("{}.mail.example", True),
+        ("a.{}.mail.co.uk", True),
+        ("mail{}.co.uk", False),
+        ("m{}.de", False),
+    ],
+)
+def test_the_domains_below_one_are_counted_together(
+    service: Served, domain: str, is_one: bool
+) -> None:
+    mail, most = link(service), mailed_comments.DOMAIN_DAILY
+    for number in range(most + 5):
+        sent = written(*mail, From=f"r@{domain.format(number)}", Message_ID=f"<{number}@x>")
+        take(service, sent)
+    assert len(mails(service)) == (most if is_one else most + 5)
+
+
+def test_an_authenticated_domain_is_bounded_too(service: Served) -> None:
+    mail, most = link(service), mailed_comments.AUTHENTICATED_DAILY
+    for number in range(most + 5):
+        service.now += HOUR_MS / 1_000 / 20
+        known = {"Authentication_Results": "mx.example; dmarc=pass"}
+        take(
+            service,
+            written(*mail, From=f"r{number}@Mail.example", **known, Message_ID=f"<{number}@x>"),
+        )
+    assert len(mails(service)) == most
+
+
 def test_at_a_large_provider_many_may_write(service: Served) -> None:
     mail, most = link(service), mailed_comments.DOMAIN_DAILY
     for number in range(most + 5):
@@ -447,3 +501,50 @@ def test_public_mails_are_read_as_answers_are(service: Served) -> None:
 
 def replace_original(original: Original, reply_to: str) -> Original:
     return dataclasses.replace(original, reply_to=reply_to)
+
+
+# What a mail server says of a signature, and whether it is of the sender's domain.
+SIGNED = {
+    "header.d=mail.example": True,
+    "(2048-bit key; unprotected) header.d=mail.example": True,
+    "(a (nested; b) c) header.i=@mail.example (d) header.b=x": True,
+    '(a \\) b " ; ) header . d = mail.example': False,
+    "header.d = mail.example": True,
+    'reason="good; header.d=eve.example" header.d=mail.example': True,
+    "header.i=ann@mail.example header.d=mail.example": True,
+    'header.i="a b"@mail.example': True,
+    "header.i=mail.example@eve.example": False,
+    'header.i="x@mail.example"@eve.example': False,
+    'header.i="x header.d=mail.example"@eve.example': False,
+    "header.i=x@mail.example header.d=eve.example": False,
+    "header.d=eve.example header.d=mail.example": False,
+    'reason="header.d=mail.example" header.d=eve.example': False,
+    'reason="a\\" header.d=mail.example" header.d=eve.example': False,
+    "(header.d=mail.example) header.d=eve.example": False,
+    "(a; dmarc=pass) header.d=eve.example": False,
+    'reason="; dmarc=pass; dkim=pass header.d=mail.example"': False,
+    "header.d=eve.example; x=y dkim=pass header.d=mail.example": False,
+    "header.d=example": False,
+    "header.d=": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize(("said", "is_own"), SIGNED.items())
+def test_only_a_signature_of_the_senders_own_domain_counts(said: str, is_own: bool) -> None:
+    """Regression: the signer could write the domain of somebody else into what it chooses."""
+    head = f"From: ann@mail.example\r\nAuthentication-Results: mx; spf=fail; dkim=pass {said}\r\n"
+    fields_of_mail = BytesHeaderParser().parsebytes(f"{head}\r\n".encode())
+    assert (why_forged(fields_of_mail) == "") is is_own
+
+
+@pytest.mark.parametrize(
+    "piece", ["dkim=pass ", "(", '"', "\\", "= ", ";", "(a)", "header.i=a@", " "]
+)
+def test_what_a_mail_server_says_is_read_once(piece: str) -> None:
+    head = "From: ann@mail.example\r\nReceived-SPF: fail\r\nAuthentication-Results: mx; dkim=pass "
+    text = (piece * (60_000 // len(piece))).encode()
+    fields_of_mail = BytesHeaderParser().parsebytes(head.encode() + text + b"\r\n\r\n")
+    took, reason = timed(partial(why_forged, fields_of_mail))
+    assert reason
+    assert took < 50
