@@ -229,7 +229,7 @@ async def _open(
         upgrade.is_current(location)  # raises an exception if it cannot be used
     key = data / data_dir.SECRET_KEY
     makes_key = not settings.auth.secret_key and not key.exists()
-    keys, leader = _join(stack, location, settings, key)
+    keys, leader = _join(stack, location, loaded, key)
     pages = ErrorPages(Sites(settings.sites))
     bridge = Bridge(_with_room(settings), request_trace.LINES if start.traced else 0, pages)
     stack.enter_context(_observed(bridge, start.traced))
@@ -275,7 +275,7 @@ def _with_room(settings: Settings) -> ServerSettings:
 
 
 def _join(
-    stack: AsyncExitStack, location: Location, settings: Settings, key: Path
+    stack: AsyncExitStack, location: Location, loaded: LoadedSettings, key: Path
 ) -> tuple[tuple[bytes, ...], Leader]:
     """Return the secret keys, and what says whether this instance leads, until `stack` is closed.
 
@@ -283,9 +283,9 @@ def _join(
     file behind.
     """
     is_new = not key.exists()
-    keys = edit_tokens.load_keys(key, settings.auth.secret_key)
+    keys = edit_tokens.load_keys(key, loaded.settings.auth.secret_key)
     try:
-        return keys, stack.enter_context(_leader(location, settings, keys))
+        return keys, stack.enter_context(_leader(location, loaded, keys))
     except DatabaseError:
         if is_new:
             key.unlink(missing_ok=True)
@@ -293,7 +293,7 @@ def _join(
 
 
 @contextmanager
-def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> Iterator[Leader]:
+def _leader(location: Location, loaded: LoadedSettings, keys: Sequence[bytes]) -> Iterator[Leader]:
     """Yield what says whether this instance leads; raise DatabaseError.
 
     A PostgreSQL database is upgraded once the other instances are known to have equal settings.
@@ -304,7 +304,7 @@ def _leader(location: Location, settings: Settings, keys: Sequence[bytes]) -> It
     from commentsvc.cluster.election import Election, agreement
     from commentsvc.db import postgresql_sessions
 
-    with Election(location, agreement(settings, keys)) as election:
+    with Election(location, agreement(loaded, keys)) as election:
         upgrade.upgrade(location)
         if stranger := postgresql_sessions.strangers(location):
             _log.warning("%s", stranger)

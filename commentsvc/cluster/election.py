@@ -37,6 +37,8 @@ from commentsvc.cluster.leader import Work, meanwhile
 from commentsvc.db import postgresql_sessions
 from commentsvc.db.connection import Row
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
+from commentsvc.settings import everyday
+from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import SYSTEM_CLOCK, Clock
 from commentsvc.util.timestamps import MINUTE_MS
@@ -69,18 +71,23 @@ _OTHERS: Final = (
 )
 
 
-def agreement(settings: Settings, keys: Sequence[bytes]) -> dict[str, int]:
+def agreement(loaded: LoadedSettings, keys: Sequence[bytes]) -> dict[str, int]:
     """Return a digest, of 31 bits, of each section that all instances must agree on.
 
     Only values other than the defaults count, so that versions with different settings can run side
-    by side during an upgrade.
+    by side during an upgrade. For the same reason, each everyday setting has a digest of its own:
+    of the sites for which it is given, even as the default, since stored values do not change it.
     """
+    settings = loaded.settings
     found = {SECRET_KEY: _lock_number(b"\n".join(keys))}
     for field in msgspec.structs.fields(Settings):
         if field.name not in LOCAL | {"auth"}:
             section = getattr(settings, field.name)
             tables = section if isinstance(section, tuple) else (section,)
             found[field.name] = _lock_number(msgspec.json.encode([*map(_chosen, tables)]))
+    for name in everyday.SETTINGS:
+        sites = sorted(site for site, given in loaded.locations if given == name)
+        found[name] = _lock_number(msgspec.json.encode(sites))
     return found
 
 
@@ -231,6 +238,11 @@ def _disagreement(name: str) -> str:
         return (
             "another commentsvc with a different secret key uses this database: give all of them"
             " the same secret.key or auth.secret_key"
+        )
+    if name in everyday.SETTINGS:
+        return (
+            f"another commentsvc uses this database, and only one of them has {name} in its"
+            " settings file or its environment: give it to all of them or to none"
         )
     table = "[[site]]" if name == "sites" else f"[{name}]"
     return (

@@ -170,12 +170,12 @@ def test_a_start_warns_of_other_users_who_may_connect(
     name = conninfo_to_dict(url)["dbname"]
     postgresql_server.run("CREATE ROLE a_stranger LOGIN")
     try:
-        with app._leader(url, SETTINGS, (b"key",)):
+        with app._leader(url, LoadedSettings(SETTINGS), (b"key",)):
             assert "other users may connect to the database (a_stranger" in caplog.text
             assert f'run REVOKE CONNECT ON DATABASE "{name}" FROM PUBLIC' in caplog.text
         postgresql_server.run(f"REVOKE CONNECT ON DATABASE {name} FROM PUBLIC")
         caplog.clear()
-        with app._leader(url, SETTINGS, (b"key",)):
+        with app._leader(url, LoadedSettings(SETTINGS), (b"key",)):
             assert not caplog.records
     finally:
         postgresql_server.run(f"GRANT CONNECT ON DATABASE {name} TO PUBLIC")

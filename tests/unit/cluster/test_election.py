@@ -19,6 +19,7 @@ from commentsvc.cluster.election import Disagreement, Election, agreement
 from commentsvc.cluster.leader import meanwhile
 from commentsvc.db.errors import DatabaseBusy
 from commentsvc.db.postgresql import upgrade as postgresql_upgrade
+from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
 from tests.postgresql_server import Server
 
@@ -116,20 +117,31 @@ def test_who_leaves_lets_another_lead(url: str) -> None:
 
 def test_another_key_or_other_settings_are_refused_and_the_section_is_named(url: str) -> None:
     plain = Settings(sites=(Site(name="blog", origins=("https://a.example",)),))
-    with Election(url, agreement(plain, KEYS)):
+    with Election(url, agreement(LoadedSettings(plain), KEYS)):
         with pytest.raises(Disagreement, match="a different secret key"):
-            Election(url, agreement(plain, (b"other" * 8,))).__enter__()
+            Election(url, agreement(LoadedSettings(plain), (b"other" * 8,))).__enter__()
         other = Settings(sites=(Site(name="blog", origins=("https://b.example",)),))
         with pytest.raises(Disagreement, match=r"settings in \[\[site\]\] differ"):
-            Election(url, agreement(other, KEYS)).__enter__()
+            Election(url, agreement(LoadedSettings(other), KEYS)).__enter__()
         mail = Settings(sites=plain.sites, mail=MailSettings(host="mail.example"))
         with pytest.raises(Disagreement, match=r"settings in \[mail\] differ"):
-            Election(url, agreement(mail, KEYS)).__enter__()
+            Election(url, agreement(LoadedSettings(mail), KEYS)).__enter__()
         elsewhere = Settings(sites=plain.sites, server=ServerSettings(listen="127.0.0.1:1"))
-        with Election(url, agreement(elsewhere, KEYS)):
+        with Election(url, agreement(LoadedSettings(elsewhere), KEYS)):
             pass
-    with Election(url, agreement(other, KEYS)):
+    with Election(url, agreement(LoadedSettings(other), KEYS)):
         pass  # nobody runs with the former settings any more
+
+
+def test_an_everyday_setting_that_only_one_has_in_its_file_is_refused_and_named(url: str) -> None:
+    def given(*names: tuple[str, str]) -> dict[str, int]:
+        return agreement(LoadedSettings(Settings(), dict.fromkeys(names, "a line")), KEYS)
+
+    with Election(url, given(("", "moderation.policy"))):
+        with pytest.raises(Disagreement, match=r"only one of them has moderation\.policy in its"):
+            Election(url, given()).__enter__()
+        with Election(url, given(("", "moderation.policy"), ("", "mail.host"))):
+            pass
 
 
 def test_locks_of_a_stranger_refuse_nobody_and_are_named(
