@@ -408,7 +408,6 @@ class Parts(msgspec.Struct, frozen=True):
         """Go on where the `former` parts, made with other settings, have ended."""
         self.outbox.go_on(former.outbox)
         self.views.go_on(former.views)
-        self.stream.go_on(former.stream)
         self.programs.queue.go_on(former.programs.queue)
 
 
@@ -445,7 +444,9 @@ def build(
     """
     settings, database, clock = service.settings, service.database, service.clock
     submissions = SubmissionService(service, memory.bans, memory.names)
-    outgoing = channels.channels(settings, SignedLinks(service.keys), clock, database)
+    outgoing = channels.channels(
+        settings, SignedLinks(service.keys), clock, database, service.lasting
+    )
     outgoing.update(_sent_mentions(service))
     outbox = OutboxWorker(database, outgoing, clock, leads=leads)
     views = ViewCounter(database)

@@ -90,15 +90,13 @@ class CommentStream:
         self._sites = service.sites
         self._publisher = publisher
         self._below = below
-        self._followed: set[str] = set()  # tags that streams follow, or followed
+        # Tags that streams follow, or followed. Those of streams that began before a setting was
+        # changed are among them at once, and so are those that a former handler adds later.
+        self._followed: set[str] = service.lasting.get("followed", set)
         self._most = REMEMBERED
         self._changed: set[str] = set()  # tags with changes to publish
         self._resting = False
         publisher.watch(self.changed, self.concerns)
-
-    def go_on(self, former: "CommentStream") -> None:
-        """Go on with the streams that a former one has begun."""
-        self._followed |= former._followed
 
     @handles(
         "GET",
@@ -145,7 +143,8 @@ class CommentStream:
     def _remember(self, tag: str) -> None:
         """Note that a stream follows a tag; now and then forget those that none follows."""
         if len(self._followed) >= self._most:
-            self._followed = {each for each in self._followed if self._publisher.is_followed(each)}
+            ended = {each for each in self._followed if not self._publisher.is_followed(each)}
+            self._followed -= ended
             self._most = max(REMEMBERED, 2 * len(self._followed))
         self._followed.add(tag)
 

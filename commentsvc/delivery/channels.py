@@ -27,6 +27,7 @@ from commentsvc.delivery.webhooks import Notification, Webhook, WebhookRequest
 from commentsvc.model import AKISMET, CLASSIFIER
 from commentsvc.settings.schema import HooksSettings, Settings
 from commentsvc.util.clock import Clock
+from commentsvc.util.lasting import Lasting
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
@@ -80,7 +81,7 @@ def recipients(settings: Settings) -> frozenset[str]:
 
 
 def channels(
-    settings: Settings, links: SignedLinks, clock: Clock, database: Database
+    settings: Settings, links: SignedLinks, clock: Clock, database: Database, lasting: Lasting
 ) -> dict[str, Channel]:
     """Return the outbox's channels by name. Raise OSError if `mail.ca_file` is unusable."""
     programs, decisions = _webhooks(settings.hooks), DecisionLinks(settings, links)
@@ -93,7 +94,7 @@ def channels(
         found[AKISMET] = Akismet(settings, database, clock)
     if settings.judging_seconds:
         backend = Judge(settings) if settings.judge.url else ClassifierProgram(settings)
-        found[CLASSIFIER] = Classifier(settings, database, clock, backend)
+        found[CLASSIFIER] = Classifier(settings, database, clock, backend, lasting)
     if settings.mail.host:
         from commentsvc.delivery.mail import MailComposer
         from commentsvc.delivery.smtp import Smtp

@@ -28,7 +28,7 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.schema.comments import CommentTable
 from commentsvc.db.schema.outbox import OutboxRow
-from commentsvc.delivery.channel import DeliveryError, DeliveryRejected, TemporaryFailure
+from commentsvc.delivery.channel import DeliveryRejected, TemporaryFailure
 from commentsvc.delivery.webhooks import Notification, WebhookRequest, exchange, webhook
 from commentsvc.model import APPROVED, AUTHOR, CLASSIFIER, PENDING, SPAM, STATUS, Entry
 from commentsvc.moderation import changes, history
@@ -38,6 +38,7 @@ from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import moderators_language, translate
+from commentsvc.util.lasting import Lasting
 from commentsvc.util.text import one_line
 from commentsvc.util.timestamps import DAY_MS
 
@@ -102,13 +103,20 @@ class Classifier:
     """A channel that asks for an opinion, and acts on the answer."""
 
     def __init__(
-        self, settings: Settings, database: Database, clock: Clock, backend: ClassifierBackend
+        self,
+        settings: Settings,
+        database: Database,
+        clock: Clock,
+        backend: ClassifierBackend,
+        lasting: Lasting,
     ) -> None:
         self._backend = backend
         self._sites = {site.name: site for site in settings.sites}
         self._database = database
         self._clock = clock
-        self._unanswered = deque[int](maxlen=backend.a_day or 0)  # when; these cost as much
+        # When questions were asked that the outbox does not have as sent; they cost as much.
+        most = backend.a_day or 1  # without a bound, nothing is done with it
+        self._uncounted: deque[int] = lasting.get("questions asked", deque, (), most)
 
     def compose(self, snapshot: Snapshot, row: OutboxRow) -> ClassifierQuestion | None:
         entry = queries.find(snapshot, row.comment_id or 0)
@@ -120,9 +128,9 @@ class Classifier:
         page = site.origin + entry.url
         prepared = self._backend.prepare(Notification(entry, row, page, now // 1_000, language))
         refusal, most = "", self._backend.a_day
-        while self._unanswered and self._unanswered[0] <= now - DAY_MS:
-            self._unanswered.popleft()
-        left = (most or 0) - len(self._unanswered)
+        while self._uncounted and self._uncounted[0] <= now - DAY_MS:
+            self._uncounted.popleft()
+        left = (most or 0) - len(self._uncounted)
         if most and len(snapshot.query(outbox.find_sent, CLASSIFIER, now - DAY_MS, left)) >= left:
             refusal = translate(
                 _("Not asked: %(number)s questions were asked within a day.", number=most), language
@@ -135,16 +143,14 @@ class Classifier:
         yield self
 
     async def send(self, question: ClassifierQuestion) -> None:
-        answer = ClassifierAnswer("hold", question.refusal)
-        if not question.refusal:
-            try:
-                answer = await self._backend.ask(question.prepared)
-            except DeliveryError:
-                self._unanswered.append(self._clock.now_ms())
-                raise
-        await self._database.write(_apply, question, answer, self._clock.now_ms())
         if question.refusal:
+            answer = ClassifierAnswer("hold", question.refusal)
+            await self._database.write(_apply, question, answer, self._clock.now_ms())
             raise DeliveryRejected(question.refusal)
+        self._uncounted.append(self._clock.now_ms())
+        answer = await self._backend.ask(question.prepared)
+        await self._database.write(_apply, question, answer, self._clock.now_ms())
+        self._uncounted.pop()
 
 
 def _is_open(snapshot: Snapshot, entry: Entry, reasons: tuple[str, ...]) -> bool:

@@ -111,7 +111,8 @@ class QueueStream:
 
     def send_changes(self) -> None:
         """Send each stream what has changed since the last call."""
-        new, self._new = self._new, set()
+        new = {*self._new}
+        self._new.clear()  # a former handler may still add to it
         for tag, (current, sent) in list(self._sent.items()):
             if not self._publisher.is_followed(tag):
                 if tag not in new:

@@ -2,8 +2,9 @@
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from commentsvc.auth import accounts
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.moderation import SettingChangeTable
+from commentsvc.http.messages import Request
 from commentsvc.model import SETTINGS_TAG
 from commentsvc.moderation import profiles, stored_settings
 from commentsvc.runtime import settings_watch
@@ -297,13 +299,30 @@ def test_old_changes_are_forgotten_but_not_the_values(
     assert service.running.settings.spam.blocked_words == ("pills",)
 
 
-def test_open_streams_and_counted_views_outlive_a_change(service: Served, seat: Seat) -> None:
+def test_open_streams_and_counted_views_outlive_a_change(
+    service: Served, seat: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, watch = list[bool](), service.publisher.watch
+
+    def spied(changed: Any, concerns: Callable[[Sequence[str]], bool]) -> None:  # Any: as in watch
+        known.append(concerns(["thread:blog:/p/"]))
+        watch(changed, concerns)
+
+    monkeypatch.setattr(service.publisher, "watch", spied)
     service.get("/api/comments/stream?url=/p/")
     service.views.add(PageRef("blog", "/p/"))
     assert save(seat, comments__votes="off") == 303
     seat.get("settings")
     assert service.running.parts.stream is not service.live
-    assert service.publisher.concerns(["thread:blog:/p/"])
+    assert known == [True], "no change in between is missed"
+    service.programs.queue.send_changes()
+    service.router.handle(
+        Request("GET", "/api/comments/stream", "url=/q/", b"", "", lambda _: None)
+    )
+    assert service.publisher.concerns(["thread:blog:/q/"]), "begun by a request that waited"
+    service.running.parts.programs.queue.send_changes()
+    service.programs.queue._new.add("queue:1")
+    assert service.running.parts.programs.queue._new == {"queue:1"}
     assert service.running.parts.views._counted == service.views._counted != {}
 
 

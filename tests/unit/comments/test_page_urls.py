@@ -355,7 +355,8 @@ def exported(service: Served, write: Callable[..., None]) -> str:
 
 def sent(service: Served) -> dict[str, str]:
     """Return the HTML mail and the webhook that wait, by the channel."""
-    known = channels(EVERYWHERE, service.links, service.clock, service.database)
+    whole = service.service
+    known = channels(EVERYWHERE, service.links, service.clock, service.database, whole.lasting)
     found = {}
     for row in waiting(service):
         message: Any = service.database.read_now(known[row.channel].compose, row)

@@ -53,7 +53,9 @@ class Asking:
     ) -> None:
         self.service = service
         self.server = server
-        channel = Classifier(settings, service.database, service.clock, backend)
+        channel = Classifier(
+            settings, service.database, service.clock, backend, service.service.lasting
+        )
         self.worker = OutboxWorker(service.database, {CLASSIFIER: channel}, service.clock)
 
     def ask(self) -> list[Any]:

@@ -23,6 +23,7 @@ from commentsvc.model import APPROVED, EVERY_TAG
 from commentsvc.moderation import threads
 from commentsvc.settings.schema import HooksSettings, Settings, Site
 from commentsvc.util.http_client import HttpResponse, SettingsClient
+from commentsvc.util.lasting import Lasting
 from tests.unit.database_fixture import NOW, add, decide, opened
 from tests.unit.settable_clock import SettableClock
 
@@ -41,7 +42,7 @@ class Builder:
         self.clock = SettableClock(NOW)
         self._settings = settings
         self._changed = changed
-        by_name = channels(settings, SignedLinks([b"k"]), self.clock, database)
+        by_name = channels(settings, SignedLinks([b"k"]), self.clock, database, Lasting())
         self._worker = OutboxWorker(database, by_name, self.clock)
 
     async def post(

@@ -12,6 +12,7 @@ from commentsvc.db.schema.outbox import Target
 from commentsvc.delivery import channels
 from commentsvc.settings.schema import ServerSettings, Settings, SpamSettings
 from commentsvc.util.clock import Clock
+from commentsvc.util.lasting import Lasting
 from tests.unit.database_fixture import opened
 from tests.unit.mail_server import mail_settings
 
@@ -31,7 +32,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 def test_by_default_nobody_is_told_and_nothing_sent(database: Database) -> None:
     assert channels.targets(Settings()) == []
-    assert channels.channels(Settings(), LINKS, Clock(), database) == {}
+    assert channels.channels(Settings(), LINKS, Clock(), database, Lasting()) == {}
 
 
 @pytest.mark.parametrize(
@@ -56,10 +57,10 @@ def test_mails_come_after_the_answer_of_a_classifier() -> None:
 
 def test_every_target_has_a_channel(database: Database) -> None:
     named = {target.channel for target in channels.targets(SETTINGS)}
-    assert named == set(channels.channels(SETTINGS, LINKS, Clock(), database))
+    assert named == set(channels.channels(SETTINGS, LINKS, Clock(), database, Lasting()))
 
 
 def test_a_file_of_certificates_that_is_missing_is_told_at_the_start(database: Database) -> None:
     settings = replace(SETTINGS, mail=mail_settings(25, ca_file="/nowhere/ca.pem"))
     with pytest.raises(OSError, match="No such file"):
-        channels.channels(settings, LINKS, Clock(), database)
+        channels.channels(settings, LINKS, Clock(), database, Lasting())

@@ -3,6 +3,7 @@
 The model is a fake server on this machine, which obeys every comment.
 """
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -306,6 +307,27 @@ def test_a_question_without_an_answer_costs_as_much_as_one_with_it(
         asking.service.clock.moment += 86_400_000
         asking.service.submit("fine again", author="Bea")
         assert len(asking.ask()) == 1
+
+
+def test_a_question_counts_also_if_it_was_cancelled_and_after_a_setting_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def end(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(Judge, "a_day", 2)
+    with asking_of(tmp_path, lambda _: (500, {})) as asking:
+        asking.service.submit("fine", author="Bea")
+        assert len(asking.ask()) == 1
+        asking.service.clock.moment += 600_000
+        with monkeypatch.context() as patch:
+            patch.setattr(Judge, "ask", end)
+            with pytest.raises(asyncio.CancelledError):
+                asking.ask()
+        known = asking.service.service.settings
+        later = Asking(asking.service, asking.server, known, Judge(known))
+        assert not later.ask()
+        assert later.reasons(1).endswith("Not asked: 2 questions were asked within a day.")
 
 
 @pytest.mark.parametrize(

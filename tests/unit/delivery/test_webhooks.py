@@ -50,7 +50,7 @@ def messages(
 ) -> dict[str, tuple[WebhookRequest, Any]]:
     """Return what waits, by channel: the message, and its decoded JSON."""
     clock = SettableClock(int(NOW * 1_000))
-    by_name = channels(settings, service.links, clock, service.database)
+    by_name = channels(settings, service.links, clock, service.database, service.service.lasting)
     found = {}
     for row in waiting(service):
         message = service.database.read_now(by_name[row.channel].compose, row)

@@ -48,7 +48,9 @@ def sent(service: Served) -> list[EmailMessage]:
     async def scene() -> list[EmailMessage]:
         async with mail_server() as server:
             settings = replace(WITH_MAIL, mail=mail_settings(server.port, moderators=()))
-            by_name = channels.channels(settings, service.links, service.clock, service.database)
+            by_name = channels.channels(
+                settings, service.links, service.clock, service.database, service.service.lasting
+            )
             await worker.OutboxWorker(service.database, by_name, service.clock).deliver("mail")
             assert server.recipients == [mail["To"] for mail in server.mails]
             return server.mails
