@@ -93,10 +93,12 @@ def filled(seat: Seat, name: str, site: str = "blog") -> dict[str, str]:
     group = next(each for each in GROUPS if any(s.name == name for s in each.settings))
     form = page[page.index(f'name="group" value="{group.name}"') :]
     form = form[: form.index("</form>")]
-    fields = dict(re.findall(r'<input type="text" id="(text[^"]*)" [^>]*value="([^"]*)"', form))
-    fields |= re.findall(r'<input id="(text[^"]*)" type="checkbox" [^>]*value="(1)" checked', form)
-    fields |= re.findall(r'<textarea id="([^"]*)"[^>]*>\n([^<]*)</textarea>', form)
-    for choice, options in re.findall(r'(?s)<select id="([^"]*)"[^>]*>(.*?)</select>', form):
+    fields = dict(
+        re.findall(r'<input type="text" id="[^"]*" name="(text[^"]*)" value="([^"]*)"', form)
+    )
+    fields |= re.findall(r'type="checkbox" name="(text[^"]*)" value="(1)" checked', form)
+    fields |= re.findall(r'<textarea [^>]*name="([^"]*)"[^>]*>\n([^<]*)</textarea>', form)
+    for choice, options in re.findall(r'(?s)<select [^>]*name="([^"]*)"[^>]*>(.*?)</select>', form):
         fields[choice] = re.findall(r'value="([^"]*)" selected', options)[0]
     fields = {key: html.unescape(value) for key, value in fields.items()}
     seen = re.search(r'name="seen" value="(\d+)"', page)
