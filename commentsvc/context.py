@@ -31,6 +31,8 @@ class ServiceContext:
     lasting: Lasting = field(default_factory=Lasting)
 
     def with_settings(self, settings: Settings) -> "ServiceContext":
-        """Return the context with other settings."""
+        """Return the context with these settings."""
+        if settings is self.settings:
+            return self
         sites = Sites(settings.sites, settings.server.public_url)
         return replace(self, settings=settings, sites=sites)
