@@ -68,6 +68,7 @@ from commentsvc.http.miss_limit import MissLimiter
 from commentsvc.http.router import Route, Router, declared_routes
 from commentsvc.inbox.hook import InboxHook
 from commentsvc.mentions.endpoint import WebmentionEndpoint
+from commentsvc.model import EVERY_TAG
 from commentsvc.moderation import site_names
 from commentsvc.monitoring.conditions import Conditions, Machine
 from commentsvc.monitoring.health import Health
@@ -357,7 +358,10 @@ def _open_database(
 
     def purge(tags: Sequence[str]) -> None:
         memory.forget(tags)
-        bridge.purge(tags)
+        if EVERY_TAG in tags:
+            bridge.purge_all()
+        else:
+            bridge.purge(tags)
 
     database = Database(location, settings.database, purge=purge, announce=bridge.announce)
     database.open(peers=instance)
