@@ -32,6 +32,7 @@ from commentsvc.admin import (
     tokens,
     two_factor,
 )
+from commentsvc.admin import settings as settings_page
 from commentsvc.admin.api import accounts as accounts_api
 from commentsvc.admin.api import comments as comments_api
 from commentsvc.admin.api import queue_stream, service
@@ -215,6 +216,7 @@ MODERATORS = (
         bans,
         outbox,
         saved_replies,
+        settings_page,
         dashboard,
         own_account,
         accounts,
