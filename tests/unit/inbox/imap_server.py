@@ -4,6 +4,7 @@ import contextlib
 import grp
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -148,6 +149,14 @@ def _provider() -> Iterator[int]:
         provider.server_close()
 
 
+def _port() -> int:
+    """Return a free port that no connection of a client gets while the server is stopped (ip(7))."""
+    for port in random.sample(range(20_000, 32_000), 50):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
+
+
 class ImapServer:
     """A server for the user "me"; `authority` is the certificate that clients verify it with."""
 
@@ -223,8 +232,7 @@ def imap_server() -> Iterator[ImapServer]:
     if configuration is None:
         pytest.skip(f"dovecot {version.stdout.strip()} has other settings")
     owner = pwd.getpwnam(USER)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = _port()
     with _provider() as tokens, tempfile.TemporaryDirectory(prefix="imap") as name:
         folder = Path(name)
         authority = trustme.CA()
