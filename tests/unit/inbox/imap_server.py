@@ -150,7 +150,7 @@ def _provider() -> Iterator[int]:
 
 
 def _port() -> int:
-    """Return a free port that no connection of a client gets while the server is stopped (ip(7))."""
+    """Return a free port that no client gets while the server is stopped (ip(7))."""
     for port in random.sample(range(20_000, 32_000), 50):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
