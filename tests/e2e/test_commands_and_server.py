@@ -87,14 +87,18 @@ NAMES = ["comments.sqlite3", "postgresql://"]
 
 
 def test_no_other_command_reads_settings_by_itself() -> None:
-    """`serve` is the server, and `check` is for settings that the server does not have yet."""
+    """`serve` is the server, and `check` is for settings that the server does not have yet.
+
+    For `check` and `doctor`, client.py compares stored values with the settings of the file.
+    """
     folder = Path(main.__file__).parent
     readers = {
         str(path.relative_to(folder))
         for path in folder.rglob("*.py")
         if re.search(r"loader\.(load|database_url|given)\w*\(", path.read_text())
     }
-    assert readers == {"main.py", "running.py"}
+    assert readers == {"client.py", "main.py", "running.py"}
+    assert (folder / "client.py").read_text().count("loader.") == 1
 
 
 def test_every_command_uses_the_database_that_only_the_server_was_told_of(scene: Scene) -> None:
