@@ -72,7 +72,7 @@ _OTHERS: Final = (
 
 
 def agreement(loaded: LoadedSettings, keys: Sequence[bytes]) -> dict[str, int]:
-    """Return a digest, of 31 bits, of each section that all instances must agree on.
+    """Return a digest, of 31 bits, of what all instances must agree on; the clearest names first.
 
     Only values other than the defaults count, so that versions with different settings can run side
     by side during an upgrade. For the same reason, each everyday setting has a digest of its own:
@@ -80,14 +80,14 @@ def agreement(loaded: LoadedSettings, keys: Sequence[bytes]) -> dict[str, int]:
     """
     settings = loaded.settings
     found = {SECRET_KEY: _lock_number(b"\n".join(keys))}
+    for name in everyday.SETTINGS:
+        sites = sorted(site for site, given in loaded.locations if given == name)
+        found[name] = _lock_number(msgspec.json.encode(sites))
     for field in msgspec.structs.fields(Settings):
         if field.name not in LOCAL | {"auth"}:
             section = getattr(settings, field.name)
             tables = section if isinstance(section, tuple) else (section,)
             found[field.name] = _lock_number(msgspec.json.encode([*map(_chosen, tables)]))
-    for name in everyday.SETTINGS:
-        sites = sorted(site for site, given in loaded.locations if given == name)
-        found[name] = _lock_number(msgspec.json.encode(sites))
     return found
 
 
@@ -224,11 +224,12 @@ def _compare(
     deadline_ms = clock.monotonic_ms() + PATIENCE_MS
     while True:
         others = connection.execute(_OTHERS, ([*mine],)).fetchall()
-        differing = [mine[kind][0] for kind, value in others if value != mine[kind][1]]
+        differing = {kind for kind, value in others if value != mine[kind][1]}
         if not differing:
             return
         if clock.monotonic_ms() >= deadline_ms:
-            raise Disagreement(_disagreement(differing[0]))
+            first = next(name for kind, (name, _) in mine.items() if kind in differing)
+            raise Disagreement(_disagreement(first))
         time.sleep(HEARTBEAT / 10)
 
 

@@ -86,18 +86,23 @@ def with_few_marks(text: str) -> str:
 
 
 def _few_marks(found: re.Match[str]) -> str:
+    letters = set(found[0])
     marks = {
         letter
-        for letter in set(found[0])
+        for letter in letters
         if unicodedata.category(letter) in ("Mn", "Me") or unicodedata.combining(letter)
     }
     if not marks:
         return found[0]
+    if marks == letters and not any(ord(letter) in _TIBETAN for letter in letters):
+        return found[0][:MARKS]  # what follows takes ten times as long
     kept, number = [], 0
     for letter in found[0]:
-        if letter not in _JOINERS:
-            number = number + 1 if letter in marks else 0
-        if number <= (_STACK if ord(letter) in _TIBETAN else MARKS):
+        if letter in marks:
+            number += 1
+        elif letter not in _JOINERS:
+            number = 0
+        if number <= MARKS or (number <= _STACK and ord(letter) in _TIBETAN):
             kept.append(letter)
     return "".join(kept)
 

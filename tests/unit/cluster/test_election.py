@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from commentsvc.cluster.election import Disagreement, Election, agreement
 from commentsvc.cluster.leader import meanwhile
 from commentsvc.db.errors import DatabaseBusy
 from commentsvc.db.postgresql import upgrade as postgresql_upgrade
+from commentsvc.settings import everyday
 from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
 from tests.postgresql_server import Server
@@ -142,6 +144,20 @@ def test_an_everyday_setting_that_only_one_has_in_its_file_is_refused_and_named(
             Election(url, given()).__enter__()
         with Election(url, given(("", "moderation.policy"), ("", "mail.host"))):
             pass
+
+
+def test_a_setting_that_only_one_has_is_named_before_its_section(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both differ. The database lists locks in any order, and the answer was one or the other."""
+    monkeypatch.setattr(election, "PATIENCE_MS", 1)
+    plain = agreement(LoadedSettings(Settings()), KEYS)
+    with Election(url, plain):
+        for name in everyday.SETTINGS:
+            section = name.partition(".")[0].replace("site", "sites")
+            other = {**plain, section: plain[section] ^ 1, name: plain[name] ^ 1}
+            with pytest.raises(Disagreement, match=f"only one of them has {re.escape(name)}"):
+                Election(url, other).__enter__()
 
 
 def test_locks_of_a_stranger_refuse_nobody_and_are_named(
