@@ -88,7 +88,7 @@ from commentsvc.runtime.control import Control, NoServer, Request, ShowSettings,
 from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.runtime.handover import Handover, InheritedState
 from commentsvc.runtime.https_redirect import redirecting
-from commentsvc.runtime.settings_watch import RunningParts, StoredSettings
+from commentsvc.runtime.settings_watch import RunningParts, SettingsInForce
 from commentsvc.runtime.systemd import Notifier
 from commentsvc.settings import data_dir
 from commentsvc.settings.loader import LoadedSettings
@@ -168,7 +168,7 @@ async def _run_once(
         async with AsyncExitStack() as stack:
             opened = await _open(stack, loaded, start, succession)
             running = RunningParts(
-                opened.memory.stored, opened.service.database, partial(_make, opened, start.blog)
+                opened.memory.in_force, opened.service.database, partial(_make, opened, start.blog)
             )
             stack.push_async_callback(running.parts.views.store)
             await _serve(stack, opened, running, start, succession)
@@ -186,21 +186,21 @@ class Memory(msgspec.Struct, frozen=True):
     bans: Bans
     names: ProtectedNames
     changed: ChangedSites
-    stored: StoredSettings
+    in_force: SettingsInForce
 
     @classmethod
     def of(cls, loaded: LoadedSettings) -> "Memory":
         """Return an empty memory."""
         settings = loaded.settings
         names, changed = ProtectedNames(settings), ChangedSites(settings)
-        return cls(Bans(), names, changed, StoredSettings(loaded))
+        return cls(Bans(), names, changed, SettingsInForce(loaded))
 
     def forget(self, tags: Sequence[str]) -> None:
         """Forget what the purge of `tags` concerns."""
         self.bans.forget(tags)
         self.names.forget(tags)
         self.changed.note(tags)
-        self.stored.forget(tags)
+        self.in_force.forget(tags)
 
 
 class _Opened(msgspec.Struct, frozen=True):
@@ -239,8 +239,8 @@ async def _open(
     database = _open_database(settings, location, bridge, memory, instance)
     stack.push_async_callback(database.close)
     data_dir.remember_served(data, describe(location) if settings.database.url else "")
-    memory.stored.renew(database)
-    settings = memory.stored.settings
+    memory.in_force.renew(database)
+    settings = memory.in_force.settings
     await database.write(sync_settings, settings)
     names = [site.name for site in settings.sites]
     for site in await database.read(site_names.hidden, names):

@@ -18,15 +18,37 @@ from commentsvc.delivery.settings_rows import sync_settings
 from commentsvc.http.messages import Response
 from commentsvc.moderation import stored_settings
 from commentsvc.moderation.permissions import Permission
-from commentsvc.moderation.stored_settings import Change, SettingChange, SettingRefused
+from commentsvc.moderation.stored_settings import Change, SettingChange
 from commentsvc.settings import everyday
-from commentsvc.settings.everyday import GROUPS, SETTINGS, EverydaySetting, Group, Key
-from commentsvc.settings.parser import SettingsError
+from commentsvc.settings.everyday import (
+    GROUPS,
+    SETTINGS,
+    EverydaySetting,
+    Group,
+    Key,
+    SettingRefused,
+    location,
+)
+from commentsvc.settings.schema import Settings
+from commentsvc.spam import dry_run
+from commentsvc.spam.dry_run import Tried
+from commentsvc.spam.reasons import said
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 
 SEARCH_LENGTH: Final = 100  # characters
 TEXT_LENGTH: Final = 110_000  # of a field: as many words as the settings take, and their lines
+
+
+# Groups with settings by which comments are judged.
+JUDGING: Final = ("waiting", "spam", "site")
+# What may become of a comment, by its decision.
+DECISIONS: Final = {
+    "accept": _("published at once"),
+    "hold": _("waits for approval"),
+    "spam": _("spam"),
+}
+BUSY: Final = _("Somebody is trying settings right now. Try it again in some seconds.")
 
 
 class Field(NamedTuple):
@@ -54,6 +76,14 @@ class Past(NamedTuple):
     is_current: bool
 
 
+class Trial(NamedTuple):
+    """What was tried in the form of a group, and what was left out of it."""
+
+    group: str
+    tried: Tried
+    left_out: tuple[Text, ...]
+
+
 class SettingsPage:
     """The handlers of the settings page."""
 
@@ -65,6 +95,7 @@ class SettingsPage:
         self._database = service.database
         self._layout = context.layout
         self._reauthentication = context.reauthentication
+        self._is_trying = False
 
     @get("/settings", Permission.READ_SERVICE)
     async def page(self, context: RequestContext) -> Response:
@@ -76,11 +107,12 @@ class SettingsPage:
 
     @post("/settings", Permission.ADMINISTER)
     async def change(self, context: RequestContext) -> Response:
-        """Change settings, or undo a change.
+        """Change settings, try them, or undo a change.
 
         `group` and `site` name the form, whose page showed changes until the number `seen`; or
         `undo` is the number of a change. Both take the `password`. 303 to the page; 403 for a wrong
-        password, 409 if that cannot be changed now, 422 for an invalid value, 429.
+        password, 409 if that cannot be changed now, 422 for an invalid value, 429. With `try`,
+        nothing is changed: the page says how these settings judge the last comments.
         """
         group, site = _group(context.first("group")), self._site(context)
         typed = {
@@ -89,17 +121,26 @@ class SettingsPage:
             if each.kind == "switch" or f"text.{each.name}" in context.form
         }
         typed = {key: text for key, text in typed.items() if key not in self._loaded.locations}
-        if not await self._reauthentication.passes(context):
+        tries = bool(context.first("try"))
+        if not tries and not await self._reauthentication.passes(context):
             return await self._show(context.refused(403, WRONG_PASSWORD), typed)
         wanted: dict[Key, Any] = {}  # Any: values of different types
         problems: list[str] = []
         for key, text in typed.items():
             try:
                 wanted[key] = SETTINGS[key[1]].typed(text[:TEXT_LENGTH])
-            except SettingsError as error:
-                problems += error.problems
+            except SettingRefused as error:
+                problems.append(str(error.text))
         if problems:
             return await self._show(context.refused(422, "\n".join(problems)), typed)
+        if tries:
+            return await self._try(context, typed, wanted)
+        return await self._save(context, typed, wanted)
+
+    async def _save(
+        self, context: RequestContext, typed: Mapping[Key, str], wanted: Mapping[Key, Any]
+    ) -> Response:
+        """Store the `wanted` values, or undo a change."""
         seen, undone = number(context.first("seen") or "0"), context.first("undo")
         who, now = context.moderator.name, context.now
         done = Change(wanted, seen, who, now)
@@ -115,14 +156,33 @@ class SettingsPage:
             await self._database.write(work)
         except SettingRefused as error:
             return await self._show(context.refused(409, error.text), typed)
-        return redirect(f"settings?site={site}&saved=1")
+        return redirect(f"settings?site={self._site(context)}&saved=1")
+
+    async def _try(
+        self, context: RequestContext, typed: Mapping[Key, str], wanted: Mapping[Key, Any]
+    ) -> Response:
+        """Show how the `wanted` values would have judged the last comments; one trial at a time."""
+        if self._is_trying:
+            return await self._show(context.refused(429, BUSY), typed)
+        others = self._settings
+        for key, new in wanted.items():
+            others = everyday.replaced(others, key, new)
+        self._is_trying = True
+        try:
+            tried = await dry_run.run(self._database, self._settings, others, context.now)
+        finally:
+            self._is_trying = False
+        trial = Trial(context.first("group"), tried, tuple(_notes(tried, others)))
+        return await self._show(context, typed, trial)
 
     def _site(self, context: RequestContext) -> str:
         """Return the site that is asked for, or else the first."""
         asked = context.first("site")
         return asked if asked in self._sites else self._sites[0]
 
-    async def _show(self, context: RequestContext, typed: Mapping[Key, str]) -> Response:
+    async def _show(
+        self, context: RequestContext, typed: Mapping[Key, str], trial: "Trial | None" = None
+    ) -> Response:
         def work(snapshot: Snapshot) -> tuple[list[SettingChange], list[SettingChange]]:
             return stored_settings.current(snapshot), stored_settings.history(snapshot)
 
@@ -153,16 +213,20 @@ class SettingsPage:
             undone=next((_before(each) for each in current if each.id == undone), None),
             sections=settings_sections(self._settings),
             longest=TEXT_LENGTH,
+            trial=trial,
+            judging=JUDGING,
+            decisions=DECISIONS,
+            said=said,
         )
 
     def _statements(self, newest: Mapping[Key, SettingChange]) -> Iterator[Statement]:
         """Yield what differs from the defaults."""
         for key in everyday.differing(self._settings):
-            location: Text = _location(self._loaded.locations.get(key, ""))
-            if not location and key in newest:
-                location = _("changed here by %(name)s", name=newest[key].actor)
+            where = location(self._loaded.locations.get(key, ""))
+            if not where and key in newest:
+                where = _("changed here by %(name)s", name=newest[key].actor)
             sentence = SETTINGS[key[1]].sentence(everyday.value(self._settings, key))
-            yield Statement(key[0] if len(self._sites) > 1 else "", sentence, location)
+            yield Statement(key[0] if len(self._sites) > 1 else "", sentence, where)
 
     def _left_out(self, newest: Mapping[Key, SettingChange]) -> Iterator[Statement]:
         """Yield the stored values that are not in force."""
@@ -183,7 +247,27 @@ class SettingsPage:
         for setting in group.settings:
             key = (site if setting.is_of_site else "", setting.name)
             text = typed.get(key, _written(everyday.value(self._settings, key)))
-            yield Field(setting, text, str(_location(self._loaded.locations.get(key, ""))))
+            yield Field(setting, text, str(location(self._loaded.locations.get(key, ""))))
+
+
+def _notes(tried: Tried, others: Settings) -> Iterator[Text]:
+    """Yield what a trial with other settings does not tell."""
+    yield _(
+        "Refused and deleted comments and those of moderators are not among them. Limits of"
+        " networks were not tried. An author is trusted after comments that are approved today."
+    )
+    if tried.is_sample:
+        yield _("This is a sample: there are more comments of these days.")
+    if tried.nameless:
+        yield _(
+            "The networks of %(number)s comments are forgotten: bans of networks do not concern"
+            " these.",
+            number=tried.nameless,
+        )
+    if others.spam.bayes:
+        yield _("The filter knows these comments: it has learned from the decisions on them.")
+    if others.judging_seconds > 0:
+        yield _("The program that judges comments beside these rules was not asked.")
 
 
 def _group(name: str) -> Group | None:
@@ -194,15 +278,6 @@ def _found(query: str, texts: Sequence[Text]) -> bool:
     """Return whether all words of a query are in the texts, in the language that is spoken."""
     whole = " ".join(map(str, texts)).casefold()
     return all(word in whole for word in query.casefold().split())
-
-
-def _location(where: str) -> Text:
-    """Return where the operator has set something; "" for nowhere."""
-    file, _colon, rest = where.rpartition("/")[2].partition(":")
-    line = rest.partition(":")[0]
-    if line:
-        return _("set in %(file)s, line %(line)s", file=file, line=line)
-    return _("set by %(name)s", name=where) if where else ""
 
 
 def _written(value: object) -> str:
@@ -228,7 +303,7 @@ def _said(change: SettingChange, text: str | None) -> Text:
     setting = SETTINGS[change.key]
     try:
         value = change.value(text)
-    except SettingsError:  # of another version
+    except SettingRefused:  # of another version
         value = None
     usual = _("%(what)s: as in the file, or the default", what=setting.label)
     return usual if value is None else setting.sentence(value)

@@ -83,7 +83,7 @@ def _without_server(data: Path, file: Path | None) -> Settings:
     """Return the settings of the file, and of the database where that can be read."""
     loaded = loader.load_with_locations(file)
     with suppress(DatabaseError):  # it may have no tables yet
-        return everyday.applied(loaded, _stored(loaded.settings.database.url, data))
+        return everyday.apply(loaded, _stored(loaded.settings.database.url, data)).settings
     return loaded.settings
 
 

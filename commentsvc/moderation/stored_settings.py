@@ -17,9 +17,8 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.moderation import SettingChangeTable as Table
 from commentsvc.model import EVERY_TAG, SETTINGS_TAG
 from commentsvc.settings import everyday, needs
-from commentsvc.settings.everyday import SETTINGS, Key
-from commentsvc.settings.loader import LoadedSettings, contradictions
-from commentsvc.settings.parser import SettingsError
+from commentsvc.settings.everyday import SETTINGS, Applied, Key, SettingRefused
+from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import Settings
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
@@ -28,14 +27,6 @@ KEPT: Final = 200  # older changes are forgotten, unless they are the newest of 
 SHOWN: Final = 30  # in the history
 
 _encode = msgspec.json.encode
-
-
-class SettingRefused(Exception):
-    """A setting cannot be changed; `text` says why."""
-
-    def __init__(self, text: Text) -> None:
-        super().__init__(str(text))
-        self.text = text
 
 
 class SettingChange(msgspec.Struct, frozen=True):
@@ -56,7 +47,7 @@ class SettingChange(msgspec.Struct, frozen=True):
         return (self.site or "", self.key)
 
     def value(self, text: str | None) -> Any:  # Any: whatever type the setting has
-        """Return the value in `old` or `new`; None for that of the file. Raise SettingsError."""
+        """Return the value in `old` or `new`; None for that of the file. Raise SettingRefused."""
         return None if text is None else SETTINGS[self.key].parse(msgspec.json.decode(text))
 
 
@@ -106,7 +97,7 @@ def store(tx: Transaction, loaded: LoadedSettings, change: Change) -> Settings:
     changed one of them since.
     """
     newest = {each.of: each for each in current(tx)}
-    before = everyday.applied(loaded, values(tx))
+    before = everyday.apply(loaded, values(tx)).settings
     for key, new in change.wanted.items():
         last = newest.get(key)
         was = last.new if last else None
@@ -119,13 +110,12 @@ def store(tx: Transaction, loaded: LoadedSettings, change: Change) -> Settings:
         if last and last.id > change.seen:
             raise SettingRefused(_meanwhile(last))
         _add(tx, key, (was, written), change)
-    stored = values(tx)
-    settings = everyday.applied(loaded, stored)
-    _refuse_contradictions(change, before, settings)
+    found = everyday.apply(loaded, values(tx))
+    _refuse_contradictions(change, before, found)
     _forget_old(tx)
     tx.purge(SETTINGS_TAG)
     tx.purge(EVERY_TAG)
-    return settings
+    return found.settings
 
 
 def undo(tx: Transaction, loaded: LoadedSettings, change_id: int, who: str, now: int) -> Settings:
@@ -138,10 +128,7 @@ def undo(tx: Transaction, loaded: LoadedSettings, change_id: int, who: str, now:
         raise SettingRefused(_("This setting was changed again: undo that first."))
     if found.of not in {*everyday.keys(loaded.settings)}:
         raise SettingRefused(_("There is no site %(site)s any more.", site=found.site))
-    try:
-        old = found.value(found.old)
-    except SettingsError as error:
-        raise SettingRefused(str(error)) from error
+    old = found.value(found.old)
     usual = everyday.value(loaded.settings, found.of)
     wanted = {found.of: usual if old is None else old}
     settings = store(tx, loaded, Change(wanted, change_id, who, now))
@@ -163,17 +150,22 @@ def _meanwhile(last: SettingChange) -> Text:
     )
 
 
-def _refuse_contradictions(change: Change, before: Settings, found: Settings) -> None:
-    """Raise SettingRefused if something is not in force, since it contradicts another setting.
+def _refuse_contradictions(change: Change, before: Settings, found: Applied) -> None:
+    """Raise SettingRefused if something that is wanted is not in force.
 
     So does what closes a site to everybody that was open `before`.
     """
-    new = found
-    for key, wanted in change.wanted.items():
-        if everyday.value(found, key) != wanted:
-            new = everyday.replaced(new, key, wanted)
-    if problems := [*contradictions(new), *({*needs.closed(new)} - {*needs.closed(before)})]:
-        raise SettingRefused(" ".join(problems))
+    for key in change.wanted:
+        if reason := found.left_out.get(key):
+            raise SettingRefused(reason)
+    for site in {*needs.closed(found.settings)} - {*needs.closed(before)}:
+        raise SettingRefused(
+            _(
+                "Nobody could write on %(site)s: no way to sign in is set up there. Leave out"
+                " “required”, or ask whoever runs the server to set one up.",
+                site=site,
+            )
+        )
 
 
 def _forget_old(tx: Transaction) -> None:

@@ -1,4 +1,4 @@
-"""The parts of the running service, made anew whenever stored settings have changed.
+"""The parts of the running service, made anew whenever other settings are in force.
 
 Each part keeps the settings with which it was made. So after a change all of them are made again,
 which takes about 10 ms, and take the place of the former ones between two requests. The transaction
@@ -27,6 +27,7 @@ from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.parser import SettingsError
 from commentsvc.settings.schema import Settings
 from commentsvc.util.clock import SYSTEM_CLOCK
+from commentsvc.util.i18n import Text
 
 _log = logging.getLogger(__name__)
 
@@ -51,15 +52,15 @@ class Handling(Protocol):
 P = TypeVar("P", bound=Handling)
 
 
-class StoredSettings:
-    """The settings in force: those of the file, and over its defaults those that are stored."""
+class SettingsInForce:
+    """The settings of the file, and over its defaults those that are stored."""
 
     def __init__(self, loaded: LoadedSettings) -> None:
         self.settings = loaded.settings
         self.loaded = loaded
         self.changed: Callable[[], None] = lambda: None  # called by any thread
         self._stale = True
-        self._left_out: Mapping[Key, str] = {}
+        self._left_out: Mapping[Key, Text] = {}
 
     def forget(self, tags: Sequence[str]) -> None:
         """Mark the settings as stale if `tags` mean SETTINGS_TAG; any thread may call this."""
@@ -90,7 +91,7 @@ class StoredSettings:
         self.settings = found.settings
         self._say(found.left_out)
 
-    def _say(self, left_out: Mapping[Key, str]) -> None:
+    def _say(self, left_out: Mapping[Key, Text]) -> None:
         for key, reason in left_out.items():
             if self._left_out.get(key) != reason:
                 name = ": ".join(filter(None, key))
@@ -105,12 +106,12 @@ class RunningParts(Generic[P]):
 
     def __init__(
         self,
-        stored: StoredSettings,
+        in_force: SettingsInForce,
         database: Database,
         make: Callable[[Settings, P | None], P],
     ) -> None:
-        self.parts = make(stored.settings, None)
-        self._stored = stored
+        self.parts = make(in_force.settings, None)
+        self._in_force = in_force
         self._database = database
         self._make = make
         self._replaced = asyncio.Event()
@@ -119,12 +120,12 @@ class RunningParts(Generic[P]):
     @property
     def settings(self) -> Settings:
         """The settings of the present parts."""
-        return self._stored.settings
+        return self._in_force.settings
 
     def watch(self) -> None:
         """Make the parts anew soon after a change, also while no request comes."""
         loop = asyncio.get_running_loop()
-        self._stored.changed = lambda: _soon(loop, self.renew)
+        self._in_force.changed = lambda: _soon(loop, self.renew)
 
     def handle(self, request: Request) -> Response | Awaitable[Response]:
         """Answer a request with the settings that are in force."""
@@ -137,7 +138,7 @@ class RunningParts(Generic[P]):
             return
         try:
             with suppress(DatabaseError):  # each use of the database says so
-                self._stored.renew(self._database, self._replace)
+                self._in_force.renew(self._database, self._replace)
         except Exception:
             self._retry_at_ms = SYSTEM_CLOCK.monotonic_ms() + RETRY_MS
             _log.exception("changed settings are not in force yet; the former ones are")

@@ -1,10 +1,12 @@
 """Everyday settings: those that an owner may change in the browser, and what they say.
 
-They are stored in the database. What the file or the environment sets has priority. A secret, an
-address to which the server connects, a path and what the core takes at its start are never among
-them; nor is who gets the mails by which comments are decided.
+A changed value is stored in the database (`moderation.stored_settings`), and is in force unless the
+file or the environment sets it. A secret, an address to which the server connects, a path and what
+the core takes at its start are never among these settings; nor is who gets the mails by which
+comments are decided.
 
-Values are read by the parser of the file, so that bounds and messages are the same.
+Values are read by the parser of the file, so that bounds are the same. Errors are in the language
+of the moderator, and name the field of the form.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,8 +14,9 @@ from typing import Any, Final, NamedTuple, get_args, get_origin
 
 import msgspec
 
+from commentsvc.settings import types
 from commentsvc.settings.loader import LoadedSettings, contradictions
-from commentsvc.settings.parser import GivenValue, SettingsError, SettingsParser
+from commentsvc.settings.parser import GivenValue, SettingsParser
 from commentsvc.settings.schema import SECTIONS, Settings
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
@@ -34,6 +37,43 @@ POLICIES: Final = {
 }
 VOTES: Final = {"off": _("none"), "up": _("for comments only"), "both": _("for and against")}
 DIGESTS: Final = {"off": _("for each comment"), "hourly": _("hourly"), "daily": _("daily")}
+SHOWN: Final = 80  # characters of a refused value
+
+_LISTED: Final = _("at most %(most)s lines of 1 to 100 characters each", most=types.WORDS)
+_CHOICE: Final = _("one of the choices")
+# What may be typed in, by the description of a type.
+_ALLOWED: Final[Mapping[str | None, Text]] = {
+    types.SWITCH.description: _CHOICE,
+    types.RATE.description: _(
+        "“off”, or a number and a time such as “5/minute” (second, minute, hour or day)"
+    ),
+    types.UNWANTED.description: _LISTED,
+    types.PROTECTED.description: _LISTED,
+    types.READ.description: _("lines out of: %(names)s", names=", ".join(types.SCRIPTS)),
+    types.SIGN_IN.description: _(
+        "lines out of: %(names)s", names=", ".join((*types.SIGN_IN_METHODS, types.REQUIRED))
+    ),
+    types.REACTIONS.description: _("at most %(most)s emoji, one on each line", most=types.REACTED),
+    types.LANGUAGE.description: _("the code of a language, such as “de” or “zh-Hant”"),
+    types.TITLE.description: _("at most %(most)s characters on one line", most=200),
+    types.GUIDELINES.description: _("at most %(most)s characters", most=2_000),
+}
+SIGN_IN: Final = "site.sign_in"  # without it in force, a closed site would be open
+# What is wrong if a setting contradicts what the file sets.
+_CONTRADICTS: Final = {
+    SIGN_IN: _(
+        "This site takes comments by mail, and who writes these has not signed in: leave out"
+        " “required”."
+    )
+}
+
+
+class SettingRefused(Exception):
+    """A setting cannot be changed, or be in force; `text` says why."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(str(text))
+        self.text = text
 
 
 class EverydaySetting(NamedTuple):
@@ -73,20 +113,35 @@ class EverydaySetting(NamedTuple):
         """Whether each site has it."""
         return self.name.startswith("site.")
 
+    @property
+    def allowed(self) -> Text:
+        """What may be typed in."""
+        meta = get_args(self.field.type)[1]
+        if self.kind == "number":
+            return _("a whole number from %(least)s to %(most)s", least=meta.ge, most=meta.le)
+        return _CHOICE if self.words else _ALLOWED[meta.description]
+
     def parse(self, value: object) -> Any:  # Any: whatever type the schema has for it
-        """Return a value in its normal form. Raise SettingsError, as the file's parser does."""
+        """Return a value in its normal form. Raise SettingRefused."""
         section, key = self.name.split(".")
         reading = SettingsParser("", {section: SECTIONS[section]}, repeated="", others=())
         given = GivenValue(value, self.name, from_text=False)
         built = reading.build(SECTIONS[section], {key: given}, section)
         if reading.problems:
-            raise SettingsError(reading.problems)
+            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            refusal = _(
+                "%(what)s: “%(value)s” is not possible. Allowed: %(allowed)s.",
+                what=self.label,
+                value=" ".join(shown[:SHOWN].split()),
+                allowed=self.allowed,
+            )
+            raise SettingRefused(refusal)
         return getattr(built, key)
 
     def typed(self, text: str) -> Any:  # Any: as above
         """Return the value that somebody has typed, one item of a list on each line.
 
-        Raise SettingsError.
+        Raise SettingRefused.
         """
         text = text.replace("\r\n", "\n").strip()
         value: object = text
@@ -182,7 +237,7 @@ GROUPS: Final = (
             _S("site.name_field", _("Name"), ASKED),
             _S("site.email_field", _("Email address"), ASKED),
             _S("site.website_field", _("Website"), ASKED),
-            _S("site.sign_in", _("Ways to sign in (mail, provider, blog, required)")),
+            _S(SIGN_IN, _("Ways to sign in (mail, provider, blog, required)")),
             _S("site.guidelines", _("Guidelines above the form, in Markdown")),
             _S("site.agreement", _("Text of a box that has to be ticked")),
         ),
@@ -223,8 +278,17 @@ class Applied(NamedTuple):
     """
 
     settings: Settings
-    left_out: Mapping[Key, str]
+    left_out: Mapping[Key, Text]
     refusals: list[str]
+
+
+def location(where: str) -> Text:
+    """Return where the operator has set something; "" for nowhere."""
+    file, _colon, rest = where.rpartition("/")[2].partition(":")
+    line = rest.partition(":")[0]
+    if line:
+        return _("set in %(file)s, line %(line)s", file=file, line=line)
+    return _("set by %(name)s", name=where) if where else ""
 
 
 def apply(loaded: LoadedSettings, stored: Mapping[Key, object]) -> Applied:
@@ -235,35 +299,29 @@ def apply(loaded: LoadedSettings, stored: Mapping[Key, object]) -> Applied:
     """
     known = {*keys(loaded.settings)}
     settings = loaded.settings
-    left_out: dict[Key, str] = {}
-    refusals: list[str] = []
+    left_out: dict[Key, Text] = {}
     for key, given in stored.items():
         if key not in known:
-            left_out[key] = "there is no such setting or site."
+            left_out[key] = _("There is no such setting or site.")
         elif where := loaded.locations.get(key):
-            left_out[key] = f"{where} has priority."
+            left_out[key] = _("It is %(location)s, which has priority.", location=location(where))
         else:
             try:
                 new = replaced(settings, key, SETTINGS[key[1]].parse(given))
-                problems = [*contradictions(new)]
-            except SettingsError as error:
-                problems = error.problems
-            if not problems:
-                settings = new
+            except SettingRefused as error:
+                left_out[key] = error.text
                 continue
-            left_out[key] = " ".join(problems)
-            if key[1] == "site.sign_in":
-                refusals.append(
-                    f"site.sign_in of {key[0]} was changed on the moderation pages, and cannot be"
-                    f" in force: {left_out[key]} Or set site.sign_in in the settings file, which"
-                    " has priority."
-                )
+            if problems := [*contradictions(new)]:
+                left_out[key] = _CONTRADICTS.get(key[1], " ".join(problems))
+            else:
+                settings = new
+    refusals = [
+        f"site.sign_in of {site} was changed on the moderation pages, and cannot be in force:"
+        f" {reason} Or set site.sign_in in the settings file, which has priority."
+        for (site, name), reason in left_out.items()
+        if name == SIGN_IN and (site, name) in known and (site, name) not in loaded.locations
+    ]
     return Applied(settings, left_out, refusals)
-
-
-def applied(loaded: LoadedSettings, stored: Mapping[Key, object]) -> Settings:
-    """Return the settings with the stored values, as `apply` does."""
-    return apply(loaded, stored).settings
 
 
 def differing(settings: Settings) -> Iterator[Key]:

@@ -112,13 +112,17 @@ def _of_server(settings: Settings) -> Iterator[str]:
     ):
         if is_used and not settings.server.public_url:
             yield f"site.{name} is set, but server.public_url is not: {reason}. Set it too."
-    yield from closed(settings)
+    for name in closed(settings):
+        yield (
+            f'site.sign_in of {name} has "required", but no way to sign in is set up: nobody can'
+            " write there. Set up [mail], [readers], or sso_url and sso_secret."
+        )
     for site in settings.sites:
         yield from _of_form(site)
 
 
 def closed(settings: Settings) -> Iterator[str]:
-    """Yield a line for each site on which nobody can write."""
+    """Yield the name of each site on which nobody can write."""
     for site in settings.sites:
         able = {
             "mail": settings.mail.host,
@@ -126,10 +130,7 @@ def closed(settings: Settings) -> Iterator[str]:
             "blog": site.sso_url and site.sso_secret,
         }
         if site.members_only and not any(able[method] for method in site.methods):
-            yield (
-                f'site.sign_in of {site.name} has "required", but no way to sign in is set up:'
-                " nobody can write there. Set up [mail], [readers], or sso_url and sso_secret."
-            )
+            yield site.name
 
 
 def _of_form(site: Site) -> Iterator[str]:

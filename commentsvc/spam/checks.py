@@ -10,7 +10,7 @@ form is shown again with one.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from commentsvc.comments.submission import Submission
 from commentsvc.markup.markdown import links
@@ -26,14 +26,18 @@ from commentsvc.util.client_network import wide_network
 from commentsvc.util.lasting import Lasting
 from commentsvc.util.ratelimit import RateLimiter
 
+# The reasons of how a comment was sent.
+OF_SENDING: Final = frozenset(
+    ("hasty", "no-form-token", "no-work", "token-expired", "token-forged", "token-used")
+)
 _NO_FORM_TOKEN = TokenCheck(False, Signal(score.NO_FORM_TOKEN, "no-form-token"))
 _NO_WORK = Signal(score.NO_WORK, "no-work")
 
 
-class SpamChecker:
-    """The checks that the settings turn on."""
+class ContentChecks:
+    """The checks of a text and its author that the settings turn on."""
 
-    def __init__(self, settings: Settings, keys: Sequence[bytes], lasting: Lasting) -> None:
+    def __init__(self, settings: Settings, lasting: Lasting) -> None:
         wanted = settings.spam
         self._spam_from = wanted.spam_score
         self._asks_classifier = settings.judging_seconds > 0
@@ -43,6 +47,68 @@ class SpamChecker:
         self._site_limiter = lasting.get(
             "crowd", RateLimiter, "off" if wanted.rate_limit == "off" else wanted.site_rate_limit
         )
+
+    def judge(
+        self,
+        submission: Submission,
+        html: str,
+        network: bytes,
+        policy: PolicyResult,
+        sent: Sequence[Signal],
+        monotonic_ms: int,
+    ) -> Verdict:
+        """Return the verdict on a submission; `sent` are signals of how it was sent."""
+        signals = [*self._signals(submission, html, network, policy, monotonic_ms), *sent]
+        spam_from = self._spam_from
+        if self._site_limiter.take(submission.page[0], monotonic_ms):
+            signals.append(Signal(score.CROWD, "crowd"))
+            spam_from = spam_from and spam_from + score.CROWD  # a crowd alone makes no comment spam
+        return self._decide(signals, policy, spam_from)
+
+    def judge_edit(
+        self,
+        submission: Submission,
+        html: str,
+        network: bytes,
+        policy: PolicyResult,
+        monotonic_ms: int,
+    ) -> Verdict:
+        """Return the verdict on the new text of a comment, however it was sent."""
+        signals = self._signals(submission, html, network, policy, monotonic_ms)
+        return self._decide(signals, policy, self._spam_from)
+
+    def _decide(self, signals: list[Signal], policy: PolicyResult, spam_from: int) -> Verdict:
+        """Return the verdict from the signals; an accepted comment is held for the classifier."""
+        verdict = score.decide(tuple(signals), policy.holds_from, spam_from)
+        if self._asks_classifier and verdict.decision == "accept":
+            return verdict._replace(decision="hold", reasons=opinion.with_waiting(verdict.reasons))
+        return verdict
+
+    def _signals(
+        self,
+        submission: Submission,
+        html: str,
+        network: bytes,
+        policy: PolicyResult,
+        monotonic_ms: int,
+    ) -> list[Signal]:
+        """Return the signals of the text and of its author."""
+        linked = links(html)
+        signals = [*policy.signals, *self._rules.check(submission, linked)]
+        if self._duplicates:
+            signals += self._duplicates.check(
+                submission, network, monotonic_ms, linked=bool(linked)
+            )
+        return signals
+
+
+class SpamChecker:
+    """The checks of submissions that the settings turn on."""
+
+    def __init__(self, settings: Settings, keys: Sequence[bytes], lasting: Lasting) -> None:
+        wanted = settings.spam
+        self._content = ContentChecks(settings, lasting)
+        self.check_edit = self._content.judge_edit
         self._mode = wanted.form_token
         self._form_tokens = lasting.get("form tokens", FormTokens, keys)
         numbers = wanted.proof_of_work
@@ -82,52 +148,10 @@ class SpamChecker:
         checked = self._token_check(submission, now_ms)
         if self._mode == "require" and not checked.usable and submission.form_token is not None:
             return score.UNKNOWN_FORM
-        signals = self._signals(submission, html, network, policy, monotonic_ms)
-        if checked.signal and self._mode != "off":
-            signals.append(checked.signal)
+        sent = [checked.signal] if checked.signal and self._mode != "off" else []
         if self._work and self._lacks_work(submission, checked.usable):
-            signals.append(_NO_WORK)
-        spam_from = self._spam_from
-        if self._site_limiter.take(submission.page[0], monotonic_ms):
-            signals.append(Signal(score.CROWD, "crowd"))
-            spam_from = spam_from and spam_from + score.CROWD  # a crowd alone makes no comment spam
-        return self._decide(signals, policy, spam_from)
-
-    def check_edit(
-        self,
-        submission: Submission,
-        html: str,
-        network: bytes,
-        policy: PolicyResult,
-        monotonic_ms: int,
-    ) -> Verdict:
-        """Return the verdict on the new text of a comment; it needs no form token."""
-        signals = self._signals(submission, html, network, policy, monotonic_ms)
-        return self._decide(signals, policy, self._spam_from)
-
-    def _decide(self, signals: list[Signal], policy: PolicyResult, spam_from: int) -> Verdict:
-        """Return the verdict from the signals; an accepted comment is held for the classifier."""
-        verdict = score.decide(tuple(signals), policy.holds_from, spam_from)
-        if self._asks_classifier and verdict.decision == "accept":
-            return verdict._replace(decision="hold", reasons=opinion.with_waiting(verdict.reasons))
-        return verdict
-
-    def _signals(
-        self,
-        submission: Submission,
-        html: str,
-        network: bytes,
-        policy: PolicyResult,
-        monotonic_ms: int,
-    ) -> list[Signal]:
-        """Return the signals of the text and of its author."""
-        linked = links(html)
-        signals = [*policy.signals, *self._rules.check(submission, linked)]
-        if self._duplicates:
-            signals += self._duplicates.check(
-                submission, network, monotonic_ms, linked=bool(linked)
-            )
-        return signals
+            sent.append(_NO_WORK)
+        return self._content.judge(submission, html, network, policy, sent, monotonic_ms)
 
     def _token_check(self, submission: Submission, now_ms: int) -> TokenCheck:
         """Check the form token; if one is required, an invalid one holds the comment."""

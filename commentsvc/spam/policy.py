@@ -10,25 +10,26 @@ the event loop. Bans, and what the filter has learned from moderators, are in me
 under a protected name always waits.
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
-from commentsvc.comments.submission import Submission
+from commentsvc.comments.submission import BIGGEST_ID, Submission
 from commentsvc.db.connection import Snapshot
-from commentsvc.db.database import Database
 from commentsvc.db.query import Param, Select, literal, prepared
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.model import APPROVED
 from commentsvc.readers import accounts
 from commentsvc.settings.schema import Settings
 from commentsvc.spam.bans import Bans
-from commentsvc.spam.model_cache import ModelCache
 from commentsvc.spam.protected_names import ProtectedNames, name_skeletons
 from commentsvc.spam.score import HOLDS_FROM, Signal
-from commentsvc.util.client_network import NetworkHashes
 from commentsvc.util.origin import address_key
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 FIRST: Final = "first"
 WAITS: Final = ("all", FIRST)  # policies under which a comment waits without a reason
@@ -36,8 +37,8 @@ TRUSTED: Final = "suspicious"  # the policy for trusted authors
 
 
 @prepared
-def approved_of(key: Param, site: Param, author: Param, most: Param) -> Select:
-    """Return the query for ids of at most `most` approved comments of an author on a site."""
+def approved_of(key: Param, site: Param, author: Param, before: Param, most: Param) -> Select:
+    """Return the query for ids below `before` of at most `most` approved comments of an author."""
     sites = SiteTable.select(SiteTable.id).where(SiteTable.name == site)
     return (
         CommentTable.select(CommentTable.id)
@@ -47,6 +48,7 @@ def approved_of(key: Param, site: Param, author: Param, most: Param) -> Select:
             CommentTable.author == author,
             CommentTable.email_key != literal(""),  # lets SQLite use the index, as the next does
             CommentTable.status == literal(APPROVED),
+            CommentTable.id < before,
         )
         .limit(most)
     )
@@ -59,40 +61,73 @@ class PolicyResult(msgspec.Struct, frozen=True):
     signals: list[Signal]
 
 
+class ReadNow(Protocol):
+    """Runs a short read, as `Database.read_now` does."""
+
+    def __call__(
+        self, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T: ...
+
+
+class Model(Protocol):
+    """The trained filter."""
+
+    def score(self, submission: Submission, now_ms: int) -> list[Signal]:
+        """Return the filter's signals at the time `now_ms` (Unix ms)."""
+
+
+class Hashes(Protocol):
+    """Hashes of clients' networks."""
+
+    def hashes(self, network: bytes, now_ms: int) -> tuple[bytes, ...]:
+        """Return the hashes of `network` that bans may have at the time `now_ms` (Unix ms)."""
+
+
+class Decided(NamedTuple):
+    """What moderators have decided, in memory; `model` is None if the filter is off."""
+
+    bans: Bans
+    names: ProtectedNames
+    model: Model | None
+
+
 class SpamPolicy:
     """The sites' policies, trust in authors, bans, protected names, and the trained filter."""
 
     def __init__(
-        self,
-        settings: Settings,
-        database: Database,
-        bans: Bans,
-        names: ProtectedNames,
-        hashes: NetworkHashes,
+        self, settings: Settings, read_now: ReadNow, decided: Decided, hashes: Hashes
     ) -> None:
         usual = settings.moderation.policy
         self._policies = {site.name: site.policy or usual for site in settings.sites}
         self._with_readers = {site.name for site in settings.sites if site.sign_in}
         self._trust_after = settings.moderation.trust_after
-        self._database = database
-        self._bans = bans
-        self._names = names
+        self._read_now = read_now
+        self._bans, self._names, self._model = decided
         self._hashes = hashes
-        self._model = ModelCache(database) if settings.spam.bayes else None
 
-    def check(self, submission: Submission, html: str, network: bytes, now_ms: int) -> PolicyResult:
-        """Check a submission from `network` at `now_ms` (Unix ms)."""
+    def check(
+        self,
+        submission: Submission,
+        html: str,
+        network: bytes,
+        now_ms: int,
+        before: int = BIGGEST_ID,
+    ) -> PolicyResult:
+        """Check a submission from `network` at `now_ms` (Unix ms).
+
+        Only comments with ids below `before` make its author trusted.
+        """
         site = submission.page[0]
         policy = self._policies[site]
-        if (policy == FIRST and self._trusts(submission)) or (
+        if (policy == FIRST and self._trusts(submission, before)) or (
             policy in WAITS and self._is_trusted_reader(submission)
         ):
             policy = TRUSTED
 
         if not self._bans.are_current(now_ms):
-            self._database.read_now(self._bans.load, now_ms)
+            self._read_now(self._bans.load, now_ms)
         if not self._names.is_current():
-            self._database.read_now(self._names.load)
+            self._read_now(self._names.load)
         hashes = partial(self._hashes.hashes, network, now_ms)
         signals = self._bans.check(submission, html, hashes)
         if self._model:
@@ -109,19 +144,19 @@ class SpamPolicy:
         site, author = submission.page[0], submission.author
         if submission.reader_id is not None:
             return None
-        taken = self._database.read_now(accounts.holds, site, name_skeletons(author), None)
+        taken = self._read_now(accounts.holds, site, name_skeletons(author), None)
         return Signal(0, "protected-name", author) if taken else None
 
     def _is_trusted_reader(self, submission: Submission) -> bool:
         if submission.reader_id is None:
             return False
-        by, _ = self._database.read_now(accounts.trust, submission.reader_id) or ("", 0)
+        by, _ = self._read_now(accounts.trust, submission.reader_id) or ("", 0)
         return bool(by)
 
-    def _trusts(self, submission: Submission) -> bool:
+    def _trusts(self, submission: Submission, before: int) -> bool:
         if not submission.email:
             return False
         key, (site, _) = address_key(submission.email), submission.page
-        known = (key, site, submission.author, self._trust_after)
-        approved = self._database.read_now(Snapshot.query, approved_of, *known)
+        known = (key, site, submission.author, before, self._trust_after)
+        approved = self._read_now(Snapshot.query, approved_of, *known)
         return len(approved) >= self._trust_after

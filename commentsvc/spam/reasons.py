@@ -7,7 +7,7 @@ unchanged.
 
 import re
 from dataclasses import replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
@@ -90,11 +90,20 @@ def line(reason: str, points: int, about: str = "") -> str:
     return f"{reason} {points:+} {about}" if about else f"{reason} {points:+}"
 
 
-def said(stored: str) -> SaidReason:
-    """Return the words and points of a stored reason."""
+def signal_of(stored: str) -> tuple[int, Reason, str] | None:
+    """Return the points, the code and the subject of a stored reason; None for an unknown one."""
     found = _LINE(stored)
     if found is None or found[1] not in TEXTS:
+        return None
+    return int(found[2]), cast(Reason, found[1]), found[3] or ""
+
+
+def said(stored: str) -> SaidReason:
+    """Return the words and points of a stored reason."""
+    found = signal_of(stored)
+    if found is None:
         return SaidReason(stored, "")
-    code, points, about = found.groups("")
+    points, code, about = found
     what = SCRIPTS.get(about, about) if code == "script" else about
-    return SaidReason(replace(TEXTS[code], params={"about": what}), points if int(points) else "")
+    text = replace(TEXTS[code], params={"about": what})
+    return SaidReason(text, f"{points:+}" if points else "")

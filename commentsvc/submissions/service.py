@@ -26,8 +26,9 @@ from commentsvc.readers import subscriptions
 from commentsvc.spam import opinion, score
 from commentsvc.spam.bans import Bans
 from commentsvc.spam.checks import SpamChecker
+from commentsvc.spam.model_cache import ModelCache
 from commentsvc.spam.pending_limit import PendingLimit
-from commentsvc.spam.policy import SpamPolicy
+from commentsvc.spam.policy import Decided, SpamPolicy
 from commentsvc.spam.protected_names import ProtectedNames
 from commentsvc.spam.score import Verdict
 from commentsvc.submissions.renderer import Renderer
@@ -97,7 +98,9 @@ class SubmissionService:
         self._replies = bool(settings.mail.host) and settings.mail.reply_notifications
         self._spam_checker = SpamChecker(settings, keys, service.lasting)
         self._hashes = NetworkHashes(keys[0], settings.privacy.keep_network_days)
-        self._spam_policy = SpamPolicy(settings, database, bans, names, self._hashes)
+        model = ModelCache(database) if settings.spam.bayes else None
+        decided = Decided(bans, names, model)
+        self._spam_policy = SpamPolicy(settings, database.read_now, decided, self._hashes)
         self._pending_limit = PendingLimit(settings.spam, database, service.lasting)
         is_limited = settings.spam.rate_limit != "off"
         self._questions = service.lasting.get(

@@ -112,7 +112,9 @@ def test_a_sign_in_that_the_file_contradicts_refuses_a_start_and_check_says_so(
     environ["COMMENTSVC_SITE_SIGN_IN"] = "mail"
     checked = command("check", "--data", data, environ=environ)
     assert reason not in checked.err
-    assert "but not in force: COMMENTSVC_SITE_SIGN_IN has priority." in checked.out
+    assert (
+        "but not in force: It is set by COMMENTSVC_SITE_SIGN_IN, which has priority." in checked.out
+    )
 
 
 @pytest.fixture

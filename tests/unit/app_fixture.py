@@ -94,7 +94,7 @@ class Served:
         blog: Path | None,
         memory: Memory,
     ) -> None:
-        loaded = memory.stored.loaded
+        loaded = memory.in_force.loaded
         settings = loaded.settings
         self.clock = SettableClock(int(NOW * 1_000), int(NOW * 1_000))
         self.purged: list[str] = []
@@ -117,7 +117,7 @@ class Served:
                 parts.go_on(former)
             return parts
 
-        self.running = RunningParts(memory.stored, database, make)
+        self.running = RunningParts(memory.in_force, database, make)
         self.parts = parts = self.running.parts
         self.submissions = parts.submissions
         self.outbox = parts.outbox

@@ -5,21 +5,23 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 import pytest
 
 from commentsvc.auth import accounts
+from commentsvc.comments import queries
 from commentsvc.comments.page_urls import PageRef
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.moderation import SettingChangeTable
-from commentsvc.http.messages import Request
+from commentsvc.http.messages import Request, Response
 from commentsvc.model import SETTINGS_TAG
 from commentsvc.moderation import profiles, stored_settings
 from commentsvc.runtime import settings_watch
-from commentsvc.runtime.settings_watch import StoredSettings
+from commentsvc.runtime.settings_watch import SettingsInForce
 from commentsvc.settings import everyday
-from commentsvc.settings.everyday import GROUPS, SETTINGS, EverydaySetting
+from commentsvc.settings.everyday import GROUPS, SETTINGS, EverydaySetting, SettingRefused
 from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.parser import SettingsError
 from commentsvc.settings.schema import (
@@ -30,6 +32,9 @@ from commentsvc.settings.schema import (
     ServerSettings,
     Settings,
 )
+from commentsvc.spam import dry_run
+from commentsvc.spam.dry_run import Tried
+from commentsvc.util.i18n import find_language, moderators_tags, speaking, translate
 from tests.unit.admin_client import HASH, PASSWORD, Seat, header, seated, text
 from tests.unit.app_fixture import SETTINGS as GIVEN
 from tests.unit.app_fixture import Served, data, served
@@ -145,7 +150,7 @@ def test_every_setting_is_typed_in_and_comes_back_as_it_was_typed(
 def at_a_start(service: Served) -> Settings:
     """Return the settings with which a server would start now."""
     stored = service.database.read_now(stored_settings.values)
-    return everyday.applied(service.service.loaded, stored)
+    return everyday.apply(service.service.loaded, stored).settings
 
 
 def test_no_secret_address_or_path_can_be_changed_in_the_browser() -> None:
@@ -203,20 +208,36 @@ def test_what_the_file_sets_is_shown_as_such_and_stays(tmp_path: Path) -> None:
         ("site.language", "../../etc"),
     ],
 )
-def test_an_invalid_value_is_refused_in_the_words_of_the_file(
+def test_an_invalid_value_is_refused_in_the_words_of_the_form(
     service: Served, seat: Seat, name: str, typed: str
 ) -> None:
     fields = filled(seat, name) | {f"text.{name}": typed}
     answer = seat.send("settings", **fields)
     assert answer.status == 422
-    with pytest.raises(SettingsError) as raised:
-        SETTINGS[name].typed(typed)
-    page = html.unescape(text(answer))
-    assert raised.value.problems[0] in page
-    assert "allowed is" in page
+    setting, page = SETTINGS[name], html.unescape(text(answer))
+    assert f"{setting.label}: “{typed.split()[0][:20]}" in page
+    assert f"is not possible. Allowed: {setting.allowed}." in page
+    assert name not in page.partition("</header>")[2].partition("<details")[0].replace(
+        f"text.{name}", ""
+    )
     if name != "site.title":
         assert typed[:50] in page, "what was typed is kept"
     assert not service.database.read_now(stored_settings.current)
+
+
+@pytest.mark.parametrize("tag", [*moderators_tags()])
+def test_a_refusal_is_in_the_language_of_the_moderator(tag: str) -> None:
+    with speaking(find_language(tag)):
+        for setting in SETTINGS.values():
+            with pytest.raises(SettingRefused) as raised:
+                setting.parse({"no": "value"})
+            said = str(raised.value.text)
+            assert str(setting.label) in said
+            assert str(setting.allowed) in said
+            assert not re.search(r"\b(?:true|string|TOML|a list)\b|[a-z]_[a-z]|%", said), said
+    refused = [everyday._CHOICE, everyday._LISTED, *everyday._CONTRADICTS.values()]
+    if tag != "en":
+        assert all(translate(each, tag) != translate(each) for each in refused)
 
 
 def test_two_owners_do_not_undo_each_other_silently(service: Served, seat: Seat) -> None:
@@ -263,6 +284,76 @@ def test_a_change_takes_the_password_of_an_owner(service: Served, seat: Seat) ->
     assert not service.database.read_now(stored_settings.current)
 
 
+def try_it(seat: Seat, **changes: str) -> Response:
+    """Try changed fields, as `save` saves them, without the password."""
+    given = {f"text.{name.replace('__', '.')}": value for name, value in changes.items()}
+    fields = filled(seat, next(iter(given)).removeprefix("text."))
+    del fields["password"]
+    return seat.send("settings", **fields | given | {"try": "1"})
+
+
+def test_settings_are_tried_before_they_are_saved(service: Served, seat: Seat) -> None:
+    service.submit("I sell *bread*", author="Zoe <b>")
+    service.submit("Hello", author="Bob")
+    before = service.database.read_now(queries.listing, None, 9)
+    answer = try_it(seat, spam__blocked_words="bread")
+    assert answer.status == 200
+    page = text(answer)
+    assert "2 comments of the last 30 days were judged with these settings" in page
+    assert "waits for approval: 1, with the present settings 0" in page
+    assert "published at once → waits for approval: 1" in page
+    assert "Zoe &lt;b&gt;" in page
+    assert "I sell *bread*" in page
+    assert "contains the word “bread”" in page
+    assert f'href="comment?id={before[1].comment.id}"' in page
+    assert "bread</textarea>" in page, "what was typed is kept"
+    assert service.database.read_now(queries.listing, None, 9) == before
+    assert not service.database.read_now(stored_settings.current)
+    assert "Nothing would be judged otherwise." in text(try_it(seat, spam__max_links="2"))
+
+
+def test_what_is_set_elsewhere_or_invalid_is_not_tried(tmp_path: Path) -> None:
+    locations = {("", "spam.blocked_words"): "/etc/commentsvc.toml:12: spam.blocked_words"}
+    with served(tmp_path, locations=locations) as service:
+        seat = seated(service)
+        service.submit("bread")
+        fields = filled(seat, "spam.max_links") | {"try": "1", "text.spam.blocked_words": "bread"}
+        assert "Nothing would be judged otherwise." in text(seat.send("settings", **fields))
+        assert try_it(seat, spam__max_links="many").status == 422
+        assert seat.send("settings", **{"try": "1", "group": "gone"}).status == 200
+
+
+def test_only_owners_try_settings_one_after_the_other(
+    service: Served, seat: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.database.write_now(accounts.add, "kim", HASH, 1)
+    service.database.write_now(profiles.assign, "kim", "moderator", [])
+    kim = Seat(service, "192.0.2.7")
+    assert kim.sign_in("kim").status == 303
+    fields = filled(seat, "spam.max_links") | {"try": "1"}
+    assert kim.send("settings", **fields).status == 403
+    assert seat.send("settings", **fields | {"csrf_token": "forged"}).status == 403
+    answers = list[Response]()
+
+    async def nobody_else(*_others: object) -> Tried:
+        body = urlencode(fields | {"csrf_token": token}).encode()
+        answers.append(await service._answer(request(body)))
+        return Tried()
+
+    monkeypatch.setattr(dry_run, "run", nobody_else)
+    token, cookie = seat.csrf_token(), "; ".join(f"{n}={v}" for n, v in seat.cookies.items())
+
+    def request(body: bytes) -> Request:
+        given = {"host": "comments.example", "cookie": cookie, "sec-fetch-site": "same-origin"}
+        given["content-type"] = "application/x-www-form-urlencoded"
+        return Request("POST", "/moderation/settings", "", body, "192.0.2.1", given.get)
+
+    assert seat.send("settings", **fields).status == 200
+    [refused] = answers
+    assert refused.status == 429
+    assert "Somebody is trying settings right now." in text(refused)
+
+
 def test_a_search_finds_forms_by_their_words(seat: Seat) -> None:
     found = text(seat.get("settings?q=emoji+READERS"))
     assert 'name="group" value="site"' in found
@@ -284,7 +375,7 @@ def test_a_value_of_another_version_is_left_out(service: Served, seat: Seat) -> 
 
     service.database.write_now(insert)
     stored = service.database.read_now(stored_settings.values)
-    assert everyday.applied(service.service.loaded, stored) == GIVEN
+    assert everyday.apply(service.service.loaded, stored).settings == GIVEN
     assert seat.get("settings").status == 200
 
 
@@ -371,10 +462,10 @@ def test_a_stored_sign_in_that_contradicts_the_file_refuses_a_start(service: Ser
         inbox=InboxSettings(address="c@blog.example"),
         server=ServerSettings(public_url="https://c.example"),
     )
-    with pytest.raises(SettingsError, match=r"sign_in of blog .* site\.comments_by_mail is"):
-        StoredSettings(LoadedSettings(settings)).renew(service.database)
+    with pytest.raises(SettingsError, match=r"sign_in of blog .* This site takes comments by mail"):
+        SettingsInForce(LoadedSettings(settings)).renew(service.database)
     locations = {("blog", "site.sign_in"): "/etc/commentsvc.toml:12: site.sign_in"}
-    StoredSettings(LoadedSettings(settings, locations)).renew(service.database)
+    SettingsInForce(LoadedSettings(settings, locations)).renew(service.database)
 
 
 def test_values_that_are_left_out_are_logged_once_with_the_reason(
@@ -389,8 +480,11 @@ def test_values_that_are_left_out_are_logged_once_with_the_reason(
             service.running.renew()
             service.database.write_now(lambda tx: tx.purge(SETTINGS_TAG))
     assert len(caplog.messages) == 3
-    assert "spam.max_links, changed on the moderation pages, is not in force: /etc" in caplog.text
-    assert "moderation.policy, changed on the moderation pages, is not in force: mod" in caplog.text
+    assert (
+        "spam.max_links, changed on the moderation pages, is not in force: It is set in c"
+        in caplog.text
+    )
+    assert "moderation.policy, changed on the moderation pages, is not in force: App" in caplog.text
     assert "gone: site.title, changed on the moderation pages, is not in force" in caplog.text
 
 
@@ -402,7 +496,7 @@ def test_a_value_that_is_left_out_is_undone(tmp_path: Path) -> None:
         put(service, None, "moderation.policy", '"of another version"')
         page = text(seat.get("settings"))
         assert "that does not wait: 9" in page
-        assert "(not in force: /etc/commentsvc.toml:12: spam.max_links has priority.)" in page
+        assert "(not in force: It is set in commentsvc.toml, line 12, which has priority.)" in page
         for change in service.database.read_now(stored_settings.current):
             assert seat.send("settings", undo=change.id, password=PASSWORD).status == 303
         assert service.database.read_now(stored_settings.values) == {}
@@ -413,7 +507,7 @@ def test_a_site_is_not_closed_to_everybody(service: Served, seat: Seat) -> None:
     fields = filled(seat, "site.sign_in") | {"text.site.sign_in": "mail\nrequired"}
     answer = seat.send("settings", **fields)
     assert answer.status == 409
-    assert "nobody can write there" in text(answer)
+    assert "Nobody could write on blog: no way to sign in is set up there." in text(answer)
     assert not service.database.read_now(stored_settings.current)
 
 
