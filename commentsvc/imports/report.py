@@ -5,7 +5,14 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from commentsvc.imports.staging.staging import LEFT_OUT, MERGED, PRESENT, StagedRow, StagingDatabase
+from commentsvc.imports.staging.staging import (
+    LEFT_OUT,
+    MERGED,
+    NO_PAGE,
+    PRESENT,
+    StagedRow,
+    StagingDatabase,
+)
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
 
 LINES: Final = 20  # lines of reasons; the file of --report has all
@@ -42,6 +49,8 @@ def summary(
         yield f"{number:>9} {_HEADINGS.get(outcome, outcome)}: {reason}"
     if len(reasons) > LINES:
         yield f"and {len(reasons) - LINES} other reasons; --report FILE writes all of them"
+    if counts[LEFT_OUT] == staging.read and any(reason == NO_PAGE for _, reason, _ in reasons):
+        yield "nothing is stored: name the files that have the pages, too"
     if empty := staging.empty_files():
         more = f" and {len(empty) - LINES} other files" if len(empty) > LINES else ""
         yield f"no comments were found in {', '.join(empty[:LINES])}{more}"

@@ -1,7 +1,8 @@
 """Blogger: the Atom file of "Back up content", and that of Google Takeout.
 
 Each `entry` is a post, a page or a comment. The older file says so with a category, and links to
-the page; that of Takeout has an element of its own for each, and the path of the page.
+the page; that of Takeout has an element of its own for each, and the path of the page. The public
+feed of comments has nothing but comments, with the address of the page in each.
 """
 
 import re
@@ -12,6 +13,7 @@ from commentsvc.imports.records import (
     ImportedComment,
     ImportedPage,
     ImportStatus,
+    InvalidInput,
     ParseOptions,
     Record,
     Records,
@@ -33,6 +35,10 @@ _MARKS: Final = (
 _BESIDE: Final = re.compile(
     r"(?:^|/)(?:Blogger/(?:Comments|Profile)/|(?:Blogs|Albums)/[^/]+/|archive_browser\.html$)"
 ).search
+_PARTS: Final = [
+    re.compile(rb"<openSearch:" + name + rb">([0-9]{1,9})<").search
+    for name in (b"totalResults", b"startIndex", b"itemsPerPage")
+]
 _KIND: Final = re.compile(r"kind#(\w+)$").search
 _NUMBER: Final = re.compile(r"[0-9]+$").search
 _STATUSES: Final[dict[str, ImportStatus]] = {
@@ -61,16 +67,35 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
     if not _is_feed(source.head()):
         return
     parts: list[XmlRecord] = []
+    known: set[str] = set()
     for record in xml_records.read(source, _NESTING, options.skip):
         if record.name != "entry":
             parts.append(record)
             continue
         kind = record.text("type").lower() or _kind(parts)
-        if kind == "comment":
+        answered = record.text("in-reply-to@href") if not kind else ""
+        if answered and answered not in known:  # only the public feed has comments of no kind
+            known.add(answered)
+            yield _page_of(record, answered)
+        if kind == "comment" or answered:
             yield _comment(record, parts)
         elif kind in ("post", "page"):
             yield _page(record, parts)
         parts = []
+    _tell_the_rest(source.head(), options)
+
+
+def _tell_the_rest(head: bytes, options: ParseOptions) -> None:
+    """Tell for the report if the public feed, which comes in parts, has another one."""
+    total, first, size = (int(found[1]) if (found := each(head)) else 0 for each in _PARTS)
+    if first and size and first + size <= total:
+        note = f"the feed has more of its {total} comments at start-index={first + size}"
+        options.ignore(InvalidInput("the end", note))
+
+
+def _page_of(comment: XmlRecord, url: str) -> ImportedPage:
+    """Return the page that a comment of the public feed names."""
+    return ImportedPage(_number(comment.text("in-reply-to@ref")), url, comment.position)
 
 
 def _kind(parts: list[XmlRecord]) -> str:

@@ -1,7 +1,9 @@
 """GitHub issues: the comments of utterances and Gitalk, one issue for each page.
 
 The file is what `gh api` writes, for either interface: GraphQL's issues with their comments, or
-REST's lists of issues and of comments, one after the other. See `giscus` for the rest.
+REST's lists of issues and of comments, one after the other. See `giscus` for the rest. Also read
+are the files of GitHub's archives of a repository, which name people and issues by address, and
+those of python-github-backup, which has the comments of REST in the issue.
 
 utterances ends the text of an issue with a link to the page, Gitalk begins it with the address;
 otherwise a title or label without a space is the page's path. Other issues are left out.
@@ -20,12 +22,14 @@ from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
 
+_LISTED: Final = frozenset({"issue_url", "issue"})  # a comment names its issue
 _DEPTH: Final = 20  # levels of objects around the issues
 _URL: Final = r"(https?://[^\s<>()\[\]\"']+)"
 _FIRST: Final = re.compile(rf"\s*<?{_URL}").match
 _LAST: Final = re.compile(rf"(?:^|[\s(<\[]){_URL}[)>\]]?\s*\Z").search
 _ISSUE: Final = re.compile(r"([^/]+/[^/]+/(?:issues|pull)/\d+)(?:$|#)").search
 _OF_REST: Final = (b'"issue_url"', b'"comments_url"')
+_OF_ARCHIVE: Final = re.compile(rb'"type"\s*:\s*"issue(?:_comment)?"').search
 _OF_GRAPHQL: Final = re.compile(
     rb'"issues?"\s*:|"(?:html_)?url"\s*:\s*"https://[^"]+/issues/\d+'
 ).search
@@ -35,18 +39,20 @@ def recognises(_source: SourceFile, head: bytes) -> str:
     """Return what shows that the file has issues; "" if it has none."""
     if head.lstrip()[:1] not in (b"{", b"[") or b'"body"' not in head or b'"discussion' in head:
         return ""
-    is_graphql = b'"comments"' in head and _OF_GRAPHQL(head)
-    return "its issues" if is_graphql or any(name in head for name in _OF_REST) else ""
+    is_ours = (b'"comments"' in head and _OF_GRAPHQL(head)) or _OF_ARCHIVE(head)
+    return "its issues" if is_ours or any(name in head for name in _OF_REST) else ""
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
     parser = _IssueParser(options)
     for value in _values(source, options):
         for found in _found(value, 0):
-            if "issue_url" in found.fields:
+            if not _LISTED.isdisjoint(found.fields):
                 yield parser.listed_comment(found)
-            elif not found.object("pull_request").fields:
+            elif not found.fields.get("pull_request"):
                 yield from parser.page(found)
+                for comment in found.objects("comment_data"):
+                    yield parser.listed_comment(comment)
     parser.close()
 
 
@@ -60,11 +66,16 @@ def _values(source: SourceFile, options: ParseOptions) -> Iterator[Any]:  # Any:
 
 def _found(value: Any, depth: int) -> Iterator[Value]:  # Any: JSON
     """Yield the issues and the comments of REST in `value`."""
-    if isinstance(value, dict) and ("issue_url" in value or {"title", "number"} <= value.keys()):
+    if isinstance(value, dict) and _is_ours(value):
         yield Value(value)
     elif isinstance(value, dict | list) and depth < _DEPTH:
         for each in value.values() if isinstance(value, dict) else value:
             yield from _found(each, depth + 1)
+
+
+def _is_ours(value: dict[str, Any]) -> bool:  # Any: JSON
+    is_archived = value.get("type") in ("issue", "issue_comment") and "url" in value
+    return is_archived or "issue_url" in value or {"title", "number"} <= value.keys()
 
 
 def _labels(issue: Value) -> list[Value]:
@@ -84,12 +95,14 @@ class _IssueParser(DiscussionParser):
 
     def listed_comment(self, comment: Value) -> ImportedComment:
         """Return a comment of REST's list, which names its issue."""
-        key = self.key(Value({"url": comment.text("issue_url")}))
+        key = self.key(Value({"url": comment.text("issue_url", "issue")}))
         self._listed[key] += 1
         return self.comment(comment, key, "", "list of comments")
 
     def comment(self, comment: Value, page: str, parent: str, position: str) -> ImportedComment:
         """Return a comment, which has the same id from both interfaces."""
+        if user := comment.text("user"):  # its address
+            comment = Value(comment.fields | {"user": {"login": user.rpartition("/")[2]}})
         found = super().comment(comment, page, parent, position)
         number = found.anchor.removeprefix(self.anchor) or found.id
         date = comment.text("createdAt", "created_at")

@@ -18,7 +18,8 @@ from commentsvc.imports.records import (
     Records,
 )
 from commentsvc.imports.sources import json_files
-from commentsvc.imports.sources.files import SourceFile
+from commentsvc.imports.sources.encodings import is_wide
+from commentsvc.imports.sources.files import MARKS, SourceFile
 
 LIMIT: Final = 1_000_000  # bytes of a part that are kept
 _PART_END: Final = b"-----"
@@ -31,8 +32,7 @@ _BODY: Final = re.compile(rb"^-----[ \t]*\r?\n(?:BODY|EXCERPT|COMMENT):", re.MUL
 _CLOSED: Final = ("0", "2")  # values of ALLOW COMMENTS
 _FORMS: Final = ("%m/%d/%Y %I:%M:%S %p", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M %p", "%m/%d/%Y %H:%M")
 _BETWEEN: Final = re.compile(r"[\W_]+")
-
-
+_SEEN: Final = 16  # bytes that are not ASCII, before a file is called Japanese
 _HIGH: Final = re.compile(rb"[\x80-\xff]").findall
 
 
@@ -41,7 +41,7 @@ def recognises(_source: SourceFile, head: bytes) -> str:
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
-    if _is_japanese(source.head()):
+    if _is_japanese(source):
         raise ImportFailed(
             f"{source.name} is not in UTF-8. Convert it first, for example:"
             " iconv -f EUC-JP -t UTF-8 (or -f SHIFT_JIS)."
@@ -55,10 +55,29 @@ def parse(source: SourceFile, options: ParseOptions) -> Records:
             yield _comment(page, f"line {number}", lines, options)
 
 
-def _is_japanese(head: bytes) -> bool:
-    """Return whether the text is in an encoding of two bytes for most characters, and not UTF-8."""
-    lost = len(_HIGH(head)) - len(_HIGH(head.decode("utf-8", "ignore").encode()))
-    return lost > max(4, len(head) // 20)  # a cut at the end loses 3; Latin scripts have fewer
+def _is_japanese(source: SourceFile) -> bool:
+    """Return whether lines are in an encoding with two bytes for most characters, not in UTF-8.
+
+    A third of the bytes in such lines is not ASCII; in Latin scripts it is a tenth.
+    """
+    high, size, rest = 0, 0, b""
+    with source.open() as stream:
+        while data := stream.read(json_files.PIECE):
+            if size == 0 and (data.startswith(MARKS) or is_wide(data)):
+                return False
+            *lines, rest = (rest[:LIMIT] + data).split(b"\n")
+            for line in lines:
+                if not line.isascii() and not _is_utf8(line):
+                    high += len(_HIGH(line))
+                    size += len(line)
+    return high > _SEEN and high * 3 > size
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        return bool(line.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def _parts(source: SourceFile, options: ParseOptions) -> Iterator[tuple[int, str, list[str]]]:

@@ -37,20 +37,27 @@ _ENDINGS: Final = (".yml", ".yaml", ".json", ".toml", ".md")
 _ID: Final = re.compile(rb"(?:^|[\s\"'{])_id[\"']?\s*[:=]")  # the whole name of the field
 _DIGEST: Final = re.compile("[0-9a-f]{40}").fullmatch  # a name that the first versions gave
 _TEXTS: Final = ("message", "comment", "body", "content", "text")
-# `_parent` is what a reader subscribes to: a comment, or in most themes the page.
+# The names of the field for the parent, in lower case and without hyphens and underscores, the most
+# exact first. `_parent` is what a reader subscribes to: a comment, or in most themes the page.
 PARENTS: Final = (
-    "replying_to_uid",
-    "replyID",
-    "replyId",
-    "reply_to",
-    "replyTo",
-    "replying_to",
-    "in_reply_to",
-    "inReplyTo",
-    "parent_id",
-    "parentId",
+    "replyingtouid",
+    "replyingtoid",
+    "replytouid",
+    "replytoid",
+    "replyuid",
+    "replyid",
+    "replyto",
+    "replyingto",
+    "inreplytoid",
+    "inreplyto",
+    "answerto",
+    "parentcommentid",
+    "parentcomment",
+    "commentparent",
+    "parentuid",
+    "parentid",
     "parent",
-    "replyThread",
+    "replythread",
     "_parent",
 )
 _NUMBER: Final = re.compile(rf"[1-9][0-9]{{,{DIGITS - 1}}}").fullmatch  # of a comment on its page
@@ -60,6 +67,10 @@ _NONE: Final = ("~", "null")  # in YAML
 # The names that common configurations give to files, and the fields that a comment has there.
 _FILE: Final = re.compile(r"(?:comment|entry)-?[0-9]{10,}").fullmatch
 _FIELDS: Final = re.compile(rb"^(?:name|author|date|timestamp)\s*[:=]", re.MULTILINE)
+_LIST: Final = re.compile(  # of comments in YAML
+    rb"\s*-[ \t]+(?=(?:\S.*\n[ \t]+){0,20}(?:name|author)[ \t]*:)"
+    rb"(?=(?:\S.*\n[ \t]+){0,20}(?:date|timestamp)[ \t]*:)"
+).match
 _AUTHOR: Final = re.compile(  # as a table in YAML or TOML
     rb"^(?:author:[ \t]*\n[ \t]+(?:\w+:.*\n[ \t]+){0,9}name:|\[author\]$)", re.MULTILINE
 ).search
@@ -83,6 +94,8 @@ def recognises(source: SourceFile, head: bytes) -> str:
         return "the digest that is its name"
     if _has_author(head):
         return "its author"
+    if _LIST(head):
+        return "its list of comments"
     return "its name and fields" if _FILE(path.stem) and _FIELDS.search(head) else ""
 
 
@@ -160,6 +173,19 @@ def _texts(fields: Mapping[str, Any]) -> Value:  # Any: as above
     )
 
 
+def _parent(fields: Value, page: str) -> str:
+    """Return the id of a comment's parent or its number, "" if there is none."""
+    texts = {_alike(name): text for name in fields.fields if (text := fields.text(name))}
+    parents = (texts.get(name, "") for name in PARENTS)
+    no_parents = ("", "0", page, page.rpartition("/")[2])
+    return next((found for found in parents if found not in no_parents and "/" not in found), "")
+
+
+def _alike(name: str) -> str:
+    """Return the name of a field as `PARENTS` has it."""
+    return name if name == "_parent" else re.sub("[-_ ]", "", name).lower()
+
+
 def _comment(
     fields: Value, page: str, named: tuple[str, str], options: ParseOptions
 ) -> ImportedComment:
@@ -168,9 +194,7 @@ def _comment(
     number, created = fields.text("_id", "id") or name, fields.text(*_DATES)
     email = fields.text("email", "mail")
     digest = email.lower() if dates.is_digest(email.lower()) else ""
-    parents = (parent for name in PARENTS if (parent := fields.text(name)) and "/" not in parent)
-    no_parents = ("0", page, page.rpartition("/")[2])
-    parent = next((parent for parent in parents if parent not in no_parents), "")
+    parent = _parent(fields, page)
     return ImportedComment(
         position=position,
         page=page,

@@ -1,7 +1,8 @@
 """Twikoo: the JSON of "Export" in its administration, or what its database has.
 
-That is an array, one object per line, or the database of its own server, a JSON file. Comments are
-HTML, their dates in milliseconds. A comment that waits for its owner is spam for Twikoo.
+That is an array, one object per line, the database of its own server, a JSON file, or a table as
+text, such as CloudBase writes. Comments are HTML, their dates in milliseconds. A comment that waits
+for its owner is spam for Twikoo.
 """
 
 import re
@@ -11,17 +12,25 @@ from urllib.parse import unquote
 
 from commentsvc.imports import dates
 from commentsvc.imports.records import ImportedComment, ImportedPage, ParseOptions, Records
-from commentsvc.imports.sources import json_files
+from commentsvc.imports.sources import json_files, tables
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
 
-_OURS: Final = (b'"nick"', b'"comment"', b'"url"', b'"created"')
+_OURS: Final = ("nick", "comment", "url", "created")
+_EITHER: Final = ("mailMd5", "isSpam")
 _COLLECTIONS: Final = b'"collections"'  # of the database of its own server
 
 
 def recognises(_source: SourceFile, head: bytes) -> str:
-    is_ours = all(name in head for name in _OURS) and (b'"mailMd5"' in head or b'"isSpam"' in head)
-    return "its comments with created" if is_ours and head.lstrip()[:1] in (b"{", b"[") else ""
+    is_json = head.lstrip()[:1] in (b"{", b"[")
+    names = _names(head) if is_json else tables.names(head)
+    is_ours = names.issuperset(_OURS) and not names.isdisjoint(_EITHER)
+    return "its comments with created" if is_ours else ""
+
+
+def _names(head: bytes) -> set[str]:
+    """Return those of our names that the fields of JSON have."""
+    return {name for name in (*_OURS, *_EITHER) if f'"{name}"'.encode() in head}
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
@@ -39,9 +48,13 @@ def _comments(source: SourceFile, options: ParseOptions) -> Iterator[Value]:
     if _COLLECTIONS in head and head.startswith(b"{"):
         rows = json_files.items(source, "collections.item.data.item", options.skip)
         return (row for row in rows if row.text("nick"))
-    if head.startswith(b"[") or b'"results"' in head[:200]:
-        prefix = "item" if head.startswith(b"[") else "results.item"
-        return json_files.items(source, prefix, options.skip)
+    is_array, has_results = head.startswith(b"["), b'"results"' in head[:200]
+    if is_array or has_results:
+        # Cloudflare's D1 answers with an array of results.
+        levels = ["item"] * is_array + ["results", "item"] * has_results
+        return json_files.items(source, ".".join(levels), options.skip)
+    if not head.startswith(b"{"):
+        return tables.rows(source, options.skip)
     return (comment for _, comment in json_files.lines(source, options.skip))
 
 

@@ -7,10 +7,9 @@ Other storages: their table of comments as JSON, as one object per line, or with
 in the first line and commas, semicolons or tabs between the values.
 """
 
-import csv
 import re
 from collections.abc import Callable, Iterator
-from typing import Final, Literal
+from typing import Final
 
 from commentsvc.imports import dates
 from commentsvc.imports.records import (
@@ -22,13 +21,12 @@ from commentsvc.imports.records import (
     ParseOptions,
     Records,
 )
-from commentsvc.imports.sources import json_files, sqlite_files
+from commentsvc.imports.sources import json_files, sqlite_files, tables
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
 from commentsvc.imports.sources.sqlite_files import SourceDatabase
 
 VERSION: Final = 1
-COLUMNS: Final = 1_000  # of a table as text: each row takes time for all of them
 _STATUSES: Final[dict[str, ImportStatus]] = {
     "": "approved",
     "approved": "approved",
@@ -37,11 +35,9 @@ _STATUSES: Final[dict[str, ImportStatus]] = {
 }
 _COMMENTS: Final = "Comment"  # the table
 _OURS: Final = ("comment", "nick", "url", "insertedat")
+_TABLE: Final = re.compile(rb'"Comment"\s*:').search  # in an export; others may name the class
 _STREAM: Final = b"#filetype:JSON-streaming"  # the first line of LeanCloud's files
 _ADMIN: Final = "administrator"  # the type of a user
-_NULLS: Final = ("NULL", "\\N")  # as programs of MySQL write them between commas or tabs
-_ESCAPES: Final = {"\\n": "\n", "\\t": "\t", "\\0": "\0", "\\\\": "\\"}  # between tabs
-_ESCAPED: Final = re.compile(r"\\[nt0\\]")
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
@@ -55,8 +51,7 @@ def recognises(source: SourceFile, head: bytes) -> str:
     is_json = head.lstrip()[:1] in (b"{", b"[", b"#") and all(
         f'"{name}"'.encode() in lower for name in (*_OURS, "status")
     )
-    names = lower.partition(b"\n")[0].decode("utf-8-sig", "replace")
-    is_table = {*_OURS} <= {name.strip('" ') for name in names.strip().split(_delimiter(names))}
+    is_table = {*_OURS} <= tables.names(lower)
     return "the names of its fields" if is_json or is_table else ""
 
 
@@ -72,11 +67,6 @@ def _table(database: SourceDatabase, name: str) -> str:
             wanted = table[: -len(_COMMENTS)] + name
             return wanted if database.columns(wanted) else ""
     return ""
-
-
-def _delimiter(names: str) -> str:
-    """Return the character between the names in the first line of a table."""
-    return max(",;\t", key=names.count)
 
 
 def parse(source: SourceFile, options: ParseOptions) -> Records:
@@ -116,7 +106,7 @@ def _rows(source: SourceFile, table: str, skip: Callable[[InvalidInput], None]) 
 
 
 def _is_lines(head: bytes) -> bool:
-    is_one = b'"Comment"' in head or b'"results"' in head[:200]
+    is_one = _TABLE(head) or b'"results"' in head[:200]
     return head.startswith(_STREAM) or (head.startswith(b"{") and not is_one)
 
 
@@ -142,28 +132,7 @@ def _lines(
     if head.startswith((b"{", _STREAM)):
         yield from (value for _, value in json_files.lines(source, skip))
         return
-    raw = json_files.raw_lines(source, skip, blank=True)
-    between = _delimiter(head.partition(b"\n")[0].decode(errors="replace"))
-    has_escapes = between == "\t"
-    quoting: Literal[0, 3] = csv.QUOTE_NONE if has_escapes else csv.QUOTE_MINIMAL
-    lines = (line.decode() + "\n" for _, line in raw)
-    rows = csv.DictReader(lines, delimiter=between, quoting=quoting, strict=True)
-    if len(rows.fieldnames or ()) > COLUMNS:
-        raise ImportFailed(f"Its first line names more than {COLUMNS} columns, as no table does.")
-    while True:
-        try:
-            yield Value({name: _cell(text, has_escapes) for name, text in next(rows).items()})
-        except StopIteration:
-            return
-        except csv.Error as error:  # the reader goes on with the next line
-            skip(InvalidInput(f"line {rows.line_num + 1}", f"the CSV is invalid ({error})"))
-
-
-def _cell(text: object, has_escapes: bool) -> object:
-    """Return a value of a table as text; csv gives None for a missing one."""
-    if text in _NULLS or not isinstance(text, str):
-        return None
-    return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], text) if has_escapes else text
+    yield from tables.rows(source, skip)
 
 
 def _comment(

@@ -18,6 +18,7 @@ ID_BYTES: Final = 5  # of them from an id that is a number
 ID_DIGITS: Final = 20  # longer ids are not read as numbers
 MOST_VOTES: Final = 2**31
 AUTHORS: Final = 10_000  # whose checks are remembered
+_NO_SITES: Final = ("http://", "https://")  # what stood in the empty field of many forms
 ANONYMOUS: Final = "Anonymous"
 
 
@@ -151,7 +152,9 @@ class Converter:
         if email and not is_email(email):
             notes.append("its email address is not valid, and is not stored")
             email = ""
-        if site and "://" not in site[:9]:
+        if site.lower() in _NO_SITES:
+            site = ""
+        elif site and "://" not in site[:9]:
             site = f"http://{site}"
         site = with_plain_scheme(site)
         if site and not is_site(site):

@@ -53,6 +53,7 @@ _BODY: Final = f"CREATE TABLE body (n INTEGER PRIMARY KEY, ours BLOB, {', '.join
 MERGED: Final = "merged"
 LEFT_OUT: Final = "left out"
 PRESENT: Final = "already there"
+NO_PAGE: Final = "its page is not in the file"
 
 # The items of the first level, then the replies to them; cycles of replies are never reached. Items
 # that are already there count, so that an import that continues has the order of the first one.
@@ -146,9 +147,8 @@ class StagingDatabase:
             (LEFT_OUT,),
         )
         run(
-            "UPDATE item SET outcome = ?, reason = 'its page is not in the file'"
-            " WHERE thread NOT IN (SELECT id FROM thread)",
-            (LEFT_OUT,),
+            "UPDATE item SET outcome = ?, reason = ? WHERE thread NOT IN (SELECT id FROM thread)",
+            (LEFT_OUT, NO_PAGE),
         )
         run(
             "INSERT INTO twin SELECT n, key FROM (SELECT n, key, row_number() OVER (PARTITION BY"

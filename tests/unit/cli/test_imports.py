@@ -2,6 +2,7 @@
 
 import csv
 import fcntl
+import json
 import os
 import re
 import signal
@@ -25,7 +26,15 @@ from commentsvc.runtime.control_commands import CommandResult
 from commentsvc.settings.schema import Settings
 from tests.unit.app_fixture import Served
 from tests.unit.database_fixture import location, opened
-from tests.unit.imports.import_samples import DISQUS, ISSO_JSON, REMARK42, WORDPRESS
+from tests.unit.imports.import_samples import (
+    DISQUS,
+    GITHUB_COMMENTS,
+    GITHUB_ISSUES,
+    ISSO_JSON,
+    REMARK42,
+    TWIKOO,
+    WORDPRESS,
+)
 
 Run = Callable[..., Result]
 
@@ -152,6 +161,24 @@ def test_pages_that_are_not_on_the_blog_are_listed(run: Run, disqus: Path, tmp_p
     done = run("auto", disqus, "--pages", disqus / "none")
     assert done.exit_code == 1
     assert "Traceback" not in done.output
+
+
+def test_comments_without_their_pages_lead_to_the_other_file(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "comments.json"
+    path.write_text(json.dumps(GITHUB_COMMENTS))
+    hint = "nothing is stored: name the files that have the pages, too"
+    assert hint in run("github", path).output
+    path.write_text(json.dumps([GITHUB_ISSUES, GITHUB_COMMENTS]))
+    assert hint not in run("github", path).output
+
+
+def test_an_address_without_a_host_is_none(run: Run, tmp_path: Path) -> None:
+    """Forms had `http://` in an empty field."""
+    path = tmp_path / "comments.json"
+    path.write_text(json.dumps([{**row, "link": "http://"} for row in json.loads(TWIKOO)]))
+    done = run("twikoo", path)
+    assert "web site" not in done.output
+    assert "stored                 2" in done.output
 
 
 def test_old_accounts_may_be_those_of_moderators(run: Run, tmp_path: Path) -> None:

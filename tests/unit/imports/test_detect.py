@@ -931,6 +931,18 @@ def test_a_file_may_list_all_comments_of_a_page(tmp_path: Path) -> None:
     assert faults == ["comment 3: this has no fields"]
 
 
+@pytest.mark.parametrize("name", ["id", "_id"])
+def test_a_list_of_comments_is_recognised_by_its_fields(tmp_path: Path, name: str) -> None:
+    (folder := tmp_path / "comments").mkdir()
+    entry = "- {}: {}\n  name: Ann\n  date: 2013-05-01 10:00:00\n  content: {}\n{}"
+    parent = "  parent: 7\n"
+    text = entry.format(name, 7, "One", "") + entry.format(name, 8, "Two", parent)
+    written(folder, "a.yml", text)
+    first, second = comments(parsed(folder))
+    assert (first.page, first.id, second.text) == ("a", "7", "Two")
+    assert (first.parent, second.parent.endswith("7")) == ("", True)
+
+
 @pytest.mark.parametrize(
     ("fields", "parent"),
     [
@@ -1187,7 +1199,9 @@ def test_a_staticman_comment_with_its_author_as_a_table_is_recognised(
     assert comment.text == "One"
 
 
-@pytest.mark.parametrize("field", staticman.PARENTS)
+@pytest.mark.parametrize(
+    "field", [*staticman.PARENTS, "replying_to_uid", "replyID", "reply-to", "parentCommentId"]
+)
 def test_each_field_for_the_parent_of_a_staticman_comment_is_read(
     tmp_path: Path, field: str
 ) -> None:

@@ -49,3 +49,29 @@ def test_the_other_files_of_takeout_are_passed_over(tmp_path: Path) -> None:
         archive.writestr("other.xml", DISQUS)
     with pytest.raises(ImportFailed, match="blogger and disqus"):
         parsed(path)
+
+
+def test_the_public_feed_of_comments_is_read_and_its_next_part_is_named(tmp_path: Path) -> None:
+    page = "https://blog.example/2013/05/a.html"
+    text = f"""<?xml version='1.0' encoding='UTF-8'?><feed xmlns='http://www.w3.org/2005/Atom'
+    xmlns:openSearch='http://a9.com/-/spec/opensearchrss/1.0/'
+    xmlns:blogger='http://schemas.google.com/blogger/2008'
+    xmlns:thr='http://purl.org/syndication/thread/1.0'><id>tag:blogger.com,1999:blog-1.comments</id>
+    <openSearch:totalResults>700</openSearch:totalResults><openSearch:startIndex>1</openSearch:startIndex>
+    <openSearch:itemsPerPage>500</openSearch:itemsPerPage>
+    <entry><id>tag:blogger.com,1999:blog-1.post-102</id><published>2013-05-01T12:00:01+02:00</published>
+    <title type='text'>Two</title><content type='html'>Two &lt;b&gt;x&lt;/b&gt;</content>
+    <link rel='alternate' type='text/html' href='{page}?showComment=1#c102' title=''/>
+    <author><name>Bob</name><email>noreply@blogger.com</email></author>
+    <thr:in-reply-to href='{page}' ref='tag:blogger.com,1999:blog-1.post-70'/>
+    <link rel='related' href='http://www.blogger.com/feeds/1/70/comments/default/101'/></entry>
+    <entry><id>tag:blogger.com,1999:blog-1.post-101</id><published>2013-05-01T12:00:00+02:00</published>
+    <content type='html'>One</content><author><name>Ann</name></author>
+    <thr:in-reply-to href='{page}' ref='tag:blogger.com,1999:blog-1.post-70'/></entry></feed>"""
+    faults: list[str] = []
+    records = parsed(written(tmp_path, "comments.xml", text), faults=faults)
+    assert [(each.key, each.url) for each in pages(records)] == [("70", page)]
+    second, first = comments(records)
+    assert (second.page, second.parent, second.text) == ("70", "101", "Two <b>x</b>")
+    assert (first.author, first.created, first.status) == ("Ann", MAY_2013, "approved")
+    assert faults == ["the end: the feed has more of its 700 comments at start-index=501"]

@@ -91,3 +91,44 @@ def test_the_page_of_an_issue(
         issue = {"number": 1, "title": title, "body": body, "labels": form, "comments_url": ""}
         [page] = pages(parsed(written(tmp_path, "issues.json", json.dumps([issue])), "github"))
         assert page.url == url
+
+
+def test_issues_with_their_comments_in_them_are_read_as_a_backup_has_them(tmp_path: Path) -> None:
+    """As `python-github-backup` writes them: a file for each issue."""
+    mine = [each for each in GITHUB_COMMENTS if each["issue_url"] == GITHUB_ISSUES[0]["url"]]
+    backed_up = {**GITHUB_ISSUES[0], "comment_data": mine}
+    records = parsed(written(tmp_path, "7.json", json.dumps(backed_up, indent=4)))
+    together = parsed(written(tmp_path, "issues.json", json.dumps([GITHUB_ISSUES[:1], mine])))
+    assert comments(records) == comments(together)
+    assert len(comments(records)) == 2
+
+
+def test_the_archive_of_a_repository_names_people_and_issues_by_address(tmp_path: Path) -> None:
+    issue = "https://github.com/ann/blog/issues/7"
+    others: dict[str, object] = {
+        "repository": "https://github.com/ann/blog",
+        "labels": [],
+        "milestone": None,
+    }
+    user = "https://github.com/bob"
+    said = {
+        "user": user,
+        "body": "One",
+        "formatter": "markdown",
+        "created_at": "2013-05-01T10:00:00Z",
+    }
+    page = {"type": "issue", "url": issue, "title": "posts/a/", "body": "", "user": user, **others}
+    comment = {"type": "issue_comment", "url": f"{issue}#issuecomment-101", "issue": issue, **said}
+    on_request = {
+        "type": "issue_comment",
+        "url": "https://github.com/ann/blog/pull/8#issuecomment-102",
+        "pull_request": "https://github.com/ann/blog/pull/8",
+        **said,
+    }
+    written(tmp_path, "issue_comments_000001.json", json.dumps([comment, on_request]))
+    written(tmp_path, "issues_000001.json", json.dumps([page], indent=2))
+    records = parsed(tmp_path)
+    assert [(each.key, each.url) for each in pages(records)] == [(KEY, "/posts/a/")]
+    [found] = comments(records)
+    assert brief(found) == (KEY, "101", "", "approved", "bob", "One")
+    assert (found.account, found.anchor, found.created) == ("bob", "issuecomment-101", MAY_2013)

@@ -52,13 +52,17 @@ def test_an_entry_without_an_address_has_that_of_movable_type(
     assert page.url == url
 
 
-@pytest.mark.parametrize("encoding", ["euc_jp", "cp932", "cp1252", "utf-8"])
-def test_a_file_in_another_encoding_is_refused_or_read(tmp_path: Path, encoding: str) -> None:
+@pytest.mark.parametrize("behind", [0, 200_000], ids=["soon", "late"])
+@pytest.mark.parametrize("encoding", ["euc_jp", "cp932", "cp1252", "utf-8", "utf-16"])
+def test_a_file_in_another_encoding_is_refused_or_read(
+    tmp_path: Path, encoding: str, behind: int
+) -> None:
     said = (
         "Grüße, Zoë" if encoding == "cp1252" else "こんにちは、コメントありがとうございます。" * 4
     )
     path = tmp_path / "export.txt"
-    path.write_bytes(MOVABLETYPE.replace("One\n", f"{said}\n").encode(encoding))
+    text = MOVABLETYPE.replace("One\n", f"{said}\n").replace("BODY:\n", f"BODY:\n{'x' * behind}\n")
+    path.write_bytes(text.encode(encoding))
     if encoding in ("euc_jp", "cp932"):
         with pytest.raises(ImportFailed, match="Convert it first, for example: iconv"):
             parsed(path)

@@ -1,5 +1,7 @@
 """Twikoo's files: as its pages, the database of its server, and MongoDB's tools write them."""
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -19,6 +21,21 @@ SERVER = {
 }
 
 
+TABLE = io.StringIO()
+_WRITER = csv.DictWriter(TABLE, dict.fromkeys(name for row in ROWS for name in row))
+_WRITER.writeheader()
+_WRITER.writerows(
+    [
+        {
+            name: json.dumps(value) if isinstance(value, dict) else value
+            for name, value in row.items()
+        }
+        | {"like": len(row.get("like") or ())}
+        for row in ROWS
+    ]
+)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -26,8 +43,10 @@ SERVER = {
         json.dumps({"results": ROWS}),
         "\n".join(map(json.dumps, ROWS)),
         json.dumps(SERVER),
+        json.dumps([{"results": ROWS, "success": True}]),
+        TABLE.getvalue(),
     ],
-    ids=["export", "results", "lines", "server"],
+    ids=["export", "results", "lines", "server", "d1", "csv"],
 )
 def test_comments_of_twikoo_have_their_dates_and_hide_spam(tmp_path: Path, text: str) -> None:
     records = parsed(written(tmp_path, "twikoo.json", text))

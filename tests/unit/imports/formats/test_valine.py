@@ -19,8 +19,9 @@ ROWS = json.loads(VALINE)["results"]
         json.dumps(ROWS, indent=1),
         "\n".join(["#filetype:JSON-streaming {}", *map(json.dumps, ROWS)]),
         "\n".join(map(json.dumps, ROWS)),
+        "\n".join(json.dumps({**row, "of": {"className": "Comment"}}) for row in ROWS),
     ],
-    ids=["results", "array", "stream", "lines"],
+    ids=["results", "array", "stream", "lines", "class"],
 )
 def test_comments_of_valine_are_html(tmp_path: Path, text: str) -> None:
     records = parsed(written(tmp_path, "Comment.0.jsonl", text))
