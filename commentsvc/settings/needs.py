@@ -3,6 +3,7 @@
 `check` says what is missing, and so does the server when it starts.
 """
 
+import json
 import os
 import re
 import shutil
@@ -10,14 +11,19 @@ import ssl
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final, get_args
+
+import msgspec
 
 from commentsvc.settings.data_dir import describe
-from commentsvc.settings.schema import Settings, Site
+from commentsvc.settings.schema import SECTIONS, Settings, Site
+from commentsvc.settings.types import PATH
 from commentsvc.util.error_texts import error_text
 from commentsvc.util.installation import how_to_install
 from commentsvc.util.tls import client_context
 
 KEY_BYTES = 2_100  # that are read of a file with a key
+_VARIABLE: Final = re.compile(r"\$\{[A-Za-z_]\w*[^}]*\}")  # as in shells and Compose files
 BYTES = 9  # the most bytes of a character, by which browsers count, in a form: %E6%9C%A8
 
 
@@ -73,6 +79,7 @@ def _no_certificates(path: Path) -> str:
 
 def missing(settings: Settings) -> Iterator[str]:
     """Yield a line for each part of the service that cannot work, though the server starts."""
+    yield from _texts(settings)
     yield from _passwords(settings)
     yield from _packages(settings)
     yield from _of_server(settings)
@@ -97,6 +104,26 @@ def missing(settings: Settings) -> Iterator[str]:
                 f"inbox.token_command runs {program}, but there is no such program. Install it, or"
                 " write its whole path."
             )
+
+
+def _texts(settings: Settings) -> Iterator[str]:
+    """Yield a line for each text that means something else than whoever wrote it thinks."""
+    given = [(name, getattr(settings, name)) for name in SECTIONS if name != "site"]
+    for section, struct in [*given, *(("site", site) for site in settings.sites)]:
+        for field in msgspec.structs.fields(struct):
+            text, name = getattr(struct, field.name), f"{section}.{field.name}"
+            if not isinstance(text, str) or name == "inbox.token_command":  # which runs a shell
+                continue
+            if _VARIABLE.search(text):
+                yield (
+                    f"{name} has a variable in braces, and variables in the file are not replaced."
+                    f" Set COMMENTSVC_{name.replace('.', '_').upper()} in their place."
+                )
+            elif text and get_args(field.type)[1] is PATH and not Path(text).is_absolute():
+                yield (
+                    f"{name} is {text}, which depends on the folder where the server is started."
+                    f" Write the whole path, such as {json.dumps(str(Path(text).absolute()))}."
+                )
 
 
 def _of_server(settings: Settings) -> Iterator[str]:

@@ -34,7 +34,9 @@ FAULTS: Final = 20
 # The parts of a list that somebody has written without quotation marks or commas.
 _ITEMS: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\s,\[\]\"']+)")
 # The beginning of JSON, XML or YAML, after comments.
-_OTHER: Final = re.compile(r"(?:\s*#.*\n)*\s*(?:[{<]|---|[\w-]+:\s*\n)").match
+_OTHER: Final = re.compile(r"(?:\s*#.*\n)*\s*(?:\{|<(?!<)|---|[\w-]+:\s*\n)").match
+# What other languages have behind a value: the end of a statement, or a comment.
+_BEHIND: Final = re.compile(r"(?:\s+(?://|--).*|\s*[;,])$")
 _QUOTES: Final = "\"'“”„‘’‚«»"
 
 # Variables (NAME=VALUE) that Kubernetes sets in every container for a Service whose name begins
@@ -167,8 +169,7 @@ class SettingsParser:
 
     def _refuse_top(self, where: str, key: str) -> None:
         if key in self._sections:
-            header = f"[[{key}]]" if key == self._repeated else f"[{key}]"
-            text = f"is a section. Write {header} on a line, then its settings."
+            text = f"is a section. {_as_section(key, is_repeated=key == self._repeated)}"
         else:
             text = f"stands before the first section. {self._meant('', key)}"
         self.problems.append(f"{where} {text}")
@@ -178,6 +179,8 @@ class SettingsParser:
 
     def _meant(self, section: str, key: str) -> str:
         """Return a hint for a key that does not exist in `section`."""
+        if key in self._sections:
+            return _as_section(key, is_repeated=key == self._repeated)
         names = [".".join(name) for name in self._variables.values()]
         # The right key in a wrong section is the commonest mistake.
         same = [name for name in names if name.endswith(f".{key}")]
@@ -203,7 +206,7 @@ class SettingsParser:
         found = f"is {_shortened(raw)}, which is no TOML" if raw else "has no value"
         if _is_secret(field):
             found = "is no TOML"
-        return f"{name} {found}; {_allowed(field, raw, f'{fault.key} = ')}"
+        return f"{name} {found}; {_allowed(field, _BEHIND.sub('', raw), f'{fault.key} = ')}"
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Read the variables in `environ`; they override the file."""
@@ -277,6 +280,11 @@ class SettingsParser:
                     before = f"{where} " if where.startswith("--") else f"{where}="
                 self.problems.append(f"{where} is {found}; {_allowed(field, value, before)}")
         return struct(**values)
+
+
+def _as_section(name: str, *, is_repeated: bool) -> str:
+    header = f"[[{name}]]" if is_repeated else f"[{name}]"
+    return f"Write {header} on a line, then its settings."
 
 
 def _is_secret(field: FieldInfo) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 _NAME: Final = r"[\w-]+|\"[\w-]+\"|'[\w-]+'"
 _HEADER: Final = re.compile(r"\s*(\[\[?)([^\]#\n]*)")
 _KEY: Final = re.compile(rf"\s*({_NAME})\s*(?:\.\s*({_NAME})\s*)?=\s*(.*)", re.DOTALL)
+_CONFLICT: Final = re.compile(r"(<{7}|={7}|>{7}|\|{7})(?:\s|$)").match  # as git writes
 # What a value begins with that may go on over several lines.
 _LONG: Final = ("[", "{", '"""', "'''")
 
@@ -176,6 +177,8 @@ def _bare(name: str) -> str:
 
 def _unlike(statement: str) -> str:
     """Return what is wrong with a line that is neither a header nor a key."""
+    if _CONFLICT(statement):
+        return "This line marks a merge conflict. Keep one of the two sides, without such lines."
     words = re.match(r"\s*([\w-]+)\s*:?(\s*)(\S?)", statement)
     if words is None:
         return "This line is no setting. Write KEY = VALUE, or # before a comment."

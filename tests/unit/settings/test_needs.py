@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from commentsvc.settings import needs
 from commentsvc.settings.schema import (
     BackupSettings,
+    HooksSettings,
     InboxSettings,
     JudgeSettings,
     MailSettings,
@@ -53,6 +54,32 @@ def test_clients_of_others_whose_comments_would_be_refused_are_told(client: str)
     for asks in ({"agreement": "I agree"}, {"sign_in": ("mail", "required")}):
         assert of_site(replace(site, **asks)).startswith(f"site.{client} is on for blog, but")
     assert of_site(replace(site, agreement=" ", sign_in=("mail",))) == ""
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        (Settings(mail=MailSettings(password="${SMTP_PASSWORD}")), "mail.password"),
+        (Settings(hooks=HooksSettings(telegram_chat="x${CHAT:-1}")), "hooks.telegram_chat"),
+        (Settings(sites=(Site(), Site(sso_secret="${SECRET}"))), "site.sso_secret"),
+    ],
+)
+def test_a_variable_in_the_file_is_told_and_not_shown(settings: Settings, name: str) -> None:
+    variable = f"COMMENTSVC_{name.replace('.', '_').upper()}"
+    assert [*needs.missing(settings)] == [
+        f"{name} has a variable in braces, and variables in the file are not replaced."
+        f" Set {variable} in their place."
+    ]
+
+
+def test_a_path_that_depends_on_the_folder_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [*needs.missing(Settings(backup=BackupSettings(directory="backups")))] == [
+        "backup.directory is backups, which depends on the folder where the server is started."
+        f' Write the whole path, such as "{tmp_path}/backups".'
+    ]
 
 
 def test_a_mailbox_without_a_password_is_told() -> None:

@@ -28,6 +28,7 @@ class Tray(Struct, frozen=True):
 HEAT = "allowed is a whole number from 50 to 300"
 LIGHT = "allowed is true or false"
 DOOR = 'allowed is "open" or "shut"'
+CONFLICT = ":2: This line marks a merge conflict. Keep one of the two sides, without such lines."
 OTHER = (
     " is no settings file in TOML. Name another one with --config, or let `commentsvc init` write"
     " one."
@@ -197,6 +198,13 @@ def test_the_only_table_of_a_repeated_section_is_reached_by_a_variable() -> None
             "[oven]\n// hot",
             ":2: This line is no setting. Write KEY = VALUE, or # before a comment.",
         ),
+        (
+            "[oven]\ntray = {name = 'x'}",
+            ":2: oven.tray is no setting. Write [[tray]] on a line, then its settings.",
+        ),
+        ("[oven]\n<<<<<<< HEAD\n", CONFLICT),
+        ("[oven]\n=======\n", CONFLICT),
+        ("[oven]\n>>>>>>> of-mine\n", CONFLICT),
         (b"[oven]\nheat = 9\xff", " cannot be read: line 2 is not UTF-8. Save the file as UTF-8."),
         ("[oven]".encode("utf-16"), " cannot be read: it is UTF-16. Save it as UTF-8."),
         (b"SQLite format 3\x00", " cannot be read: it is no text."),
@@ -240,6 +248,13 @@ def test_a_fault_of_the_file_is_one_problem(
         ('door = "opne"', f'door is "opne"; {DOOR}. Write door = "open"'),
         ("door = “shut”", f'door is “shut”, which is no TOML; {DOOR}. Write door = "shut"'),
         ('door = "shut', f'door is "shut, which is no TOML; {DOOR}. Write door = "shut"'),
+        (
+            'door = "open" // at noon',
+            f'door is "open" // at noon, which is no TOML; {DOOR}. Write door = "open"',
+        ),
+        ("heat = 90;", f"heat is 90;, which is no TOML; {HEAT}. Write heat = 90"),
+        ("heat = 90,", f"heat is 90,, which is no TOML; {HEAT}. Write heat = 90"),
+        ("heat = 90 -- C", f"heat is 90 -- C, which is no TOML; {HEAT}. Write heat = 90"),
         ("code = 12345", 'code is not shown here; allowed is 4 characters. Write code = "…"'),
         ("code = ab'cd", 'code is no TOML; allowed is 4 characters. Write code = "…"'),
         ("code = 'a'", "code is not shown here; allowed is 4 characters. Change it there."),
