@@ -1,5 +1,6 @@
 // Forms below a comment: for a reply, and for changing one's own comment
 
+import { h } from "../common.js";
 import { CommentForm } from "./form.js";
 
 export function reply(thread, button, parent) {
@@ -27,20 +28,32 @@ function toggleForm({ name, ariaExpanded }, properties) {
   tree.element.querySelector("form")?.reset();
   if (ariaExpanded == "true") return;
   const form = new CommentForm(properties).element;
-  const item = tree.find(properties.parent.id);
+  const item = () => tree.find(properties.parent.id);
   // The comment, and with it the button, may be drawn again
-  const button = () => item.querySelector(`article [name=${name}]`);
+  const button = () => item()?.querySelector(`article [name=${name}]`);
   const mark = () => button()?.setAttribute("aria-expanded", String(form.isConnected));
+  const alone = h("li.comment");
+  /** Put the form below its comment; at the end if that is gone, or on a later page of the list. */
+  const attach = () => {
+    const article = item()?.firstChild;
+    if (article?.nextSibling != form) article?.after(form);
+    alone.remove();
+    if (!article) {
+      tree.element.append(alone);
+      alone.append(form);
+    }
+    mark();
+  };
   const close = () => {
     form.remove();
+    alone.remove();
     mark();
-    host.removeEventListener("comments-shown", mark);
+    host.removeEventListener("comments-shown", attach);
     button()?.focus();
   };
   form.addEventListener("reset", close);
   form.addEventListener("comment-submitted", close);
-  host.addEventListener("comments-shown", mark);
-  item.firstChild.after(form);
-  mark();
+  host.addEventListener("comments-shown", attach);
+  attach();
   form.message.focus();
 }

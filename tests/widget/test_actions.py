@@ -1,5 +1,6 @@
 """What readers do with existing comments: vote, and change or delete their own."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -425,6 +426,33 @@ def test_a_reply_stays_open_while_its_comment_is_drawn_again(
     expect(text).to_have_count(0)
     expect(opener).to_be_focused()
     expect(opener).to_have_attribute("aria-expanded", "false")
+
+
+@pytest.mark.parametrize("gone", ["deleted", "on a later page"])
+def test_a_reply_stays_open_when_its_comment_leaves_the_list(
+    page: Page, open_thread: OpenThread, answers: Answers, announce: Callable[[], None], gone: str
+) -> None:
+    answers.comments = [comment(number, f"Number {number}.") for number in range(1, 5)]
+    answers.part = 2 if gone == "on a later page" else 9
+    open_thread()
+    if gone == "on a later page":
+        page.get_by_role("button", name="Show more comments").click()
+    page.locator("#commentsvc-4").get_by_role("button", name="Reply to Ada Byron").click()
+    text = page.get_by_placeholder("Reply to Ada Byron")
+    text.fill("Half a reply")
+    if gone == "deleted":
+        del answers.comments[3]
+    answers.comments += [comment(number, f"Number {number}.") for number in (5, 6)]
+    announce()
+    page.get_by_role("button", name=re.compile("new comment")).click()
+    expect(page.locator("#commentsvc-4")).to_have_count(0)
+    expect(text).to_have_value("Half a reply")
+    if gone == "on a later page":
+        page.get_by_role("button", name="Show more comments").click()
+        expect(page.locator("#commentsvc-4 textarea")).to_have_value("Half a reply")
+    page.get_by_role("button", name="Cancel").click()
+    expect(text).to_have_count(0)
+    expect(page.locator(".commentsvc-list > li:empty")).to_have_count(0)
 
 
 # What a browser does that has no clipboard, or refuses to use it.

@@ -249,6 +249,16 @@ WRITTEN: dict[str, dict[str, str]] = {
     "answer": {"answer": "1", "text.1": TYPED, "text.2": "", "back": "queue"},
     "decide": {"one": "approve.1", "text.1": TYPED, "back": "queue"},
     "edit": {"id": "1", "message": TYPED},
+    "internal-note": {"id": "1", "internal": TYPED},
+    "replies": {"id": "", "name": LINE, "message": TYPED},
+    "notes": {"id": "1", "do": "answer", "message": TYPED},
+    "settings": {
+        "group": "words",
+        "site": "",
+        "seen": "0",
+        "text.spam.words": TYPED,
+        "password": PASSWORD,
+    },
     "thread": {"id": "1", "do": "title", "value": LINE},
     "ban": {"kind": "word", "value": LINE, "days": ""},
     "profile": {"public_name": LINE, "site": ""},
@@ -321,6 +331,8 @@ def test_no_text_is_lost_whatever_ended(
     assert "csrf_token" in html
     for each in typed_texts(fields):
         assert str(escape(each)) in html
+    for lines in re.findall(r'<input type="text"[^>]*value="([^"]*)"', html):
+        assert "\n" not in lines, "a browser would make one line of them"
     assert all("kept" not in value for _, value in answer.headers), "it is in no address"
 
 
