@@ -11,7 +11,8 @@ answer and what its parts cost are bounded.
 There are two clients, since there are two kinds of addresses: `SettingsClient` is for those that
 the operator wrote into the settings, `StrangerClient` for those that anybody can name, such as the
 source of a webmention. Each has its own list of allowed networks. A stranger reaches the usual
-ports only, and never this machine.
+ports only, and never this machine. Where an address of the settings redirects to another host or
+port, a stranger may have named that, in a page's path or query: it must be public.
 
 h11 is imported at the first request, since most services send none.
 """
@@ -79,7 +80,7 @@ class Fetched(NamedTuple):
 class _Client:
     """What both clients do; they differ in the addresses that may be reached."""
 
-    SETTING: ClassVar[str]  # that allows a network
+    ADVICE: ClassVar[str]  # what to do to reach another network
 
     def __init__(self, networks: Sequence[str] = ()) -> None:
         """Allow addresses in `networks` (CIDR) although they are not public."""
@@ -116,8 +117,9 @@ class _Client:
         return await _in_time(DEADLINE, self._follow(url, most, headers))
 
     async def _follow(self, url: str, most: int, headers: Mapping[str, str]) -> Fetched:
+        first, client = urlsplit(url), self
         for _ in range(REDIRECTS + 1):
-            found = await self._send(("GET", url, b"", headers), most + 1)
+            found = await client._send(("GET", url, b"", headers), most + 1)
             location = found.header("location")
             if found.status not in (301, 302, 303, 307, 308) or not location:
                 if len(found.body) > most:
@@ -125,10 +127,17 @@ class _Client:
                 return found._replace(url=url)
             try:
                 url = urljoin(url, location)
+                there = urlsplit(url)
+                is_known = there.port in (None, first.port) and there.hostname == first.hostname
+                client = self if is_known else self._elsewhere()
             except ValueError as error:
                 message = f"it redirects to what is no address: {location[:200]}"
                 raise RemoteError(message) from error
         raise RemoteError(f"it redirects more than {REDIRECTS} times")
+
+    def _elsewhere(self) -> "_Client":
+        """Return the client for other hosts and ports, to which an answer redirects."""
+        return self
 
     async def _send(self, request: tuple[str, str, bytes, Mapping[str, str]], most: int) -> Fetched:
         """Send a request (method, url, body, headers) and read `most` bytes, or a few more."""
@@ -170,8 +179,8 @@ class _Client:
         for address in addresses:
             if not self._may_reach(address):
                 raise RemoteError(
-                    f"{host} is {address}, which is no public address. If that is meant, add its"
-                    f" network to {self.SETTING}."
+                    f"{host} is {address}, which is no public address. If that is meant,"
+                    f" {self.ADVICE}."
                 )
         return await connect(addresses, port)
 
@@ -183,13 +192,16 @@ class _Client:
 class SettingsClient(_Client):
     """Sends requests to addresses that the operator wrote into the settings."""
 
-    SETTING = "hooks.allowed_networks"
+    ADVICE = "add its network to hooks.allowed_networks"
+
+    def _elsewhere(self) -> _Client:
+        return _RedirectClient()
 
 
 class StrangerClient(_Client):
     """Sends requests to addresses that anybody can name: STRANGER_PORTS, and never this machine."""
 
-    SETTING = "mentions.allowed_networks"
+    ADVICE = "add its network to mentions.allowed_networks"
 
     async def _connect(self, host: str, port: int) -> socket.socket:
         if port not in STRANGER_PORTS:
@@ -198,6 +210,12 @@ class StrangerClient(_Client):
 
     def _may_reach(self, address: str) -> bool:
         return super()._may_reach(address) and not is_local(address)
+
+
+class _RedirectClient(StrangerClient):
+    """Sends requests to where an address of the settings redirects."""
+
+    ADVICE = "write into the settings where the redirect leads"
 
 
 async def _in_time(deadline: float, sending: Coroutine[Any, Any, Fetched]) -> Fetched:

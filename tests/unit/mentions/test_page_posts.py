@@ -133,7 +133,7 @@ def test_only_pages_of_the_blog_itself_are_read(reading: Reading, server: OtherS
         )
         server.pages["/sitemap.xml"] = Page(listed.replace("</urlset>", more))
         assert reading.read() == set()
-        assert foreign.asked() == ["/wet-wood/"], "only where the blog's own page leads"
+        assert foreign.asked() == [], "nor another private address, where the blog redirects"
 
 
 def test_pages_are_read_again_and_politely(reading: Reading, server: OtherSite) -> None:

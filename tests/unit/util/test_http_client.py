@@ -472,6 +472,27 @@ def test_a_redirect_leads_a_stranger_to_no_other_port_or_network(
         assert message in refusal(StrangerClient(LOCAL), here), there
 
 
+def test_a_redirect_leads_from_an_address_of_the_settings_to_public_addresses_only(
+    receiver: Receiver,
+) -> None:
+    """Whoever names a page of the blog may name where the blog redirects from there."""
+    receiver.status = 302
+    here = f"http://127.0.0.1:{receiver.port}/"
+    for there, message in (
+        (f"http://localhost:{receiver.port}/", f"the port {receiver.port}"),
+        ("http://127.0.0.1:22/", "the port 22"),
+        ("//127.0.0.1:8080/", "the port 8080"),
+        ("http://localhost/", "no public address"),
+        ("http://[::ffff:127.0.0.1]/", "no public address"),
+        ("http://10.0.0.1/", "no public address"),
+        ("https://169.254.169.254/latest/", "no public address"),
+    ):
+        receiver.location = there
+        assert message in refusal(SettingsClient(OPEN), here), there
+    receiver.location = "/there"
+    assert "more than 5 times" in refusal(SettingsClient(OPEN), here)
+
+
 def test_each_client_names_its_own_list_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     reaching(monkeypatch, "10.0.0.1")
     assert "hooks.allowed_networks" in refusal(SettingsClient(), "http://a.example/")
