@@ -28,6 +28,8 @@ PIECE: Final = 65_536  # bytes that are read at once
 # take ten seconds.
 DEPTH_LIMIT: Final = 500
 DIGITS: Final = 300  # of a number; ijson crashes at 4,300, which is Python's limit
+MEMORY: Final = 256 * 1024 * 1024  # bytes that one object, or a file read as a whole, may take
+VALUE_SIZE: Final = 128  # bytes that a decoded value takes, besides its text
 BIGGEST: Final = 2**31  # of counts such as votes
 
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
@@ -114,7 +116,7 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
     number = 0
     with source.open() as stream:
         try:
-            text = _BoundedText(stream)
+            text = _BoundedText(stream, _levels(prefix))
             for found in ijson.items(text, prefix, buf_size=PIECE, multiple_values=True):
                 number += 1
                 if isinstance(found, dict):
@@ -128,6 +130,11 @@ def items(source: SourceFile, prefix: str, skip: Callable[[InvalidInput], None])
             skip(problem)
 
 
+def _levels(prefix: str) -> int:
+    """Return how many arrays and objects are around the values at `prefix`."""
+    return len(prefix.split(".")) if prefix else 0
+
+
 def _reason(error: Exception) -> str:
     """Return an error of ijson in a few words, without its picture of the text."""
     text = str(error).partition("\n")[0]
@@ -139,8 +146,9 @@ def first_number(source: SourceFile, prefix: str) -> int:
 
     Raise ImportFailed.
     """
-    with source.open() as stream, contextlib.suppress(ijson.JSONError, UnicodeDecodeError):
-        for found in ijson.items(_BoundedText(stream), prefix, buf_size=PIECE):
+    wrong = (ijson.JSONError, UnicodeDecodeError, RecursionError, InvalidInput)
+    with source.open() as stream, contextlib.suppress(*wrong):
+        for found in ijson.items(_BoundedText(stream, _levels(prefix)), prefix, buf_size=PIECE):
             return Value({prefix: found}).number(prefix)
     return 0
 
@@ -152,7 +160,7 @@ def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Itera
     """
     text = source.read_all(WHOLE_LIMIT)
     try:
-        yield from ijson.items(_BoundedText(io.BytesIO(text)), "", multiple_values=True)
+        yield from ijson.items(_BoundedText(io.BytesIO(text), 0), "", multiple_values=True)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
         skip(InvalidInput("the file", f"its JSON is broken ({_reason(error)})"))
     except InvalidInput as problem:
@@ -160,13 +168,16 @@ def documents(source: SourceFile, skip: Callable[[InvalidInput], None]) -> Itera
 
 
 class _Bounds:
-    """Checks JSON for too much nesting and for too long numbers, much faster than it is parsed.
+    """Checks JSON for too much nesting, too long numbers, and values that need too much memory.
 
-    The strings are removed first: without escaped backslashes and escaped quotation marks, each
-    other quotation mark begins or ends a string.
+    That is much faster than to parse it. The strings are removed first: without escaped backslashes
+    and escaped quotation marks, each other quotation mark begins or ends a string.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, levels: int) -> None:
+        """Take how many arrays and objects are around the values that are read."""
+        self._levels = levels
+        self._memory = 0  # bytes, of the value that is read
         self._depth = 0
         self._in_string = False
         self._backslash = b""  # at the end of the last piece
@@ -182,6 +193,11 @@ class _Bounds:
         brackets = bare.translate(None, _OTHERS)
         depths = list(accumulate(map(_STEPS.__getitem__, brackets), initial=self._depth))
         self._depth = depths[-1]
+        self._memory += len(data) + VALUE_SIZE * (len(brackets) + bare.count(b","))
+        if min(depths) <= self._levels:  # another value begins here
+            self._memory = 0
+        if self._memory > MEMORY:
+            return f"an object here needs more than {MEMORY >> 20} MiB of memory"
         if max(depths) > DEPTH_LIMIT:
             return f"the JSON is nested more than {DEPTH_LIMIT} deep here, as in no export"
         numbers = self._end + bare
@@ -210,9 +226,9 @@ class _Text:
 class _BoundedText(_Text):
     """As `_Text`, but raise InvalidInput where the JSON exceeds `_Bounds`."""
 
-    def __init__(self, stream: Any) -> None:  # Any: as above
+    def __init__(self, stream: Any, levels: int) -> None:  # Any: as above
         super().__init__(stream)
-        self._bounds = _Bounds()
+        self._bounds = _Bounds(levels)
         self._read = 0  # bytes
         self._problem = ""
 

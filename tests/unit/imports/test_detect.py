@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import ijson  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from commentsvc.imports import dates, formats
@@ -27,6 +28,7 @@ from commentsvc.imports.records import (
     InvalidInput,
     ParseOptions,
 )
+from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import RATIO, SourceFile, sources
 from tests.unit.imports.import_samples import (
     ARTALK,
@@ -432,6 +434,59 @@ def test_json_that_is_nested_too_deep_is_refused_at_once(tmp_path: Path, name: s
     assert len(records) == {"isso": 1, "artalk": 2, "waline": 2}.get(name, 0)  # what precedes it
     fault = "the JSON is nested more than 500 deep here, as in no export"
     assert faults == [f"byte {deep.index('[[') + 500}: {fault}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("artalk", '[{"id": "1", "content": "a"}, {"x": [HERE]}]'),
+        ("isso", '[{"id": "/a/", "comments": [HERE]}]'),
+        ("cusdis", '{"pages": [], "comments": [{"id": "1"}, {"x": [HERE]}]}'),
+        ("commento", '{"version": 1, "commenters": [], "comments": [{"x": [HERE]}]}'),
+        ("waline", '{"type": "waline", "version": 1, "data": {"Comment": [{"x": [HERE]}]}}'),
+        ("twikoo", '{"collections": [{"data": [{"x": [HERE]}]}]}'),
+        ("giscus", '{"discussions": [HERE]}'),
+        ("github", '[{"x": [HERE]}]'),
+    ],
+)
+def test_an_object_that_needs_much_memory_is_refused(
+    tmp_path: Path, name: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_files, "MEMORY", 8 << 20)
+    path = written(tmp_path, "big.json", text.replace("HERE", "{}," * 100_000 + "{}"))
+    faults: list[str] = []
+    tracemalloc.start()
+    try:
+        parsed(path, name, faults=faults)
+        assert tracemalloc.get_traced_memory()[1] < json_files.MEMORY
+    finally:
+        tracemalloc.stop()
+    assert len(faults) == 1
+    assert faults[0].endswith("an object here needs more than 8 MiB of memory")
+
+
+def test_many_objects_may_need_much_memory_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_files, "MEMORY", 8 << 20)
+    row = '{"id": "1", "x": [' + "{}," * 10_000 + "{}]}"
+    path = written(tmp_path, "many.json", f"[{', '.join([row] * 20)}]")
+    assert len(comments(parsed(path, "artalk"))) == 20
+
+
+@pytest.mark.parametrize(
+    "value", ["{}", "[]", '{"a":1}', '{"ab":"c"}', '"é"', "1.5", "12345", "9" * 30, "[[[[1]]]]"]
+)
+def test_a_value_takes_no_more_memory_than_is_counted(value: str) -> None:
+    text = f"[[{','.join([value] * 50_000)}]]".encode()
+    bounds = json_files._Bounds(-1)
+    assert not bounds.problem(text)
+    tracemalloc.start()
+    try:
+        assert [*ijson.items(io.BytesIO(text), "item")]
+        assert tracemalloc.get_traced_memory()[1] < bounds._memory + 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("depth", [10, 490])
