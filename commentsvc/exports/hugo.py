@@ -102,7 +102,8 @@ class DataFilesError(Exception):
 class DataFilesResult(msgspec.Struct, frozen=True, gc=False):
     """How many files were written, were unchanged, and were removed.
 
-    `failures` says for each page without a current file why it has none, and begins with its url.
+    `failures` says for each page without a current file why it has none, and begins with its url;
+    or with the name of a file that cannot be removed.
     """
 
     written: int
@@ -306,9 +307,11 @@ class _Files:
 
     def finish(self) -> DataFilesResult:
         """Remove our files that were not put."""
-        for name in self._left:
-            (self._folder / name).unlink()
-        removed = len(self._left)
+        removed = 0
+        for name in sorted(self._left):
+            with self.failure_noted(name):
+                (self._folder / name).unlink(missing_ok=True)
+                removed += 1
         return DataFilesResult(self._written, self._unchanged, removed, tuple(self._failures))
 
 

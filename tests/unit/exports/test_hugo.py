@@ -167,6 +167,26 @@ def test_a_page_that_cannot_be_written_keeps_its_earlier_file(
     assert former.exists()
 
 
+def test_a_file_that_cannot_be_removed_never_stops_the_rest(
+    database: Database, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file may belong to somebody else, in a folder with the sticky bit."""
+    write(database, folder)
+    decide(database, DELETED, 1, 2, 4)
+    bad = min(folder.iterdir())
+    unlink = Path.unlink
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        if path == bad:
+            raise PermissionError(1, "Operation not permitted")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    done = database.read_now(hugo.write, "blog", folder)
+    assert done == DataFilesResult(0, 0, 1, (f"{bad.name}: Operation not permitted",))
+    assert [*folder.iterdir()] == [bad]
+
+
 def test_a_name_of_an_earlier_version_is_replaced(database: Database, folder: Path) -> None:
     write(database, folder)
     for path in [*folder.iterdir()]:
