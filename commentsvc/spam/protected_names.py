@@ -6,8 +6,9 @@ every submission needs them, so they are kept in memory; they are updated as in 
 
 Two texts look alike if their skeletons are equal (after UTS #39, section 4): letters that look
 alike become one letter; case, marks and everything except letters and digits are removed. For names
-such as "Ann (owner)" and "Ann | Owner", each part is compared too, and for "The Ann" and "Ann Team"
-also what is left without `ROLE_WORDS`.
+such as "Ann (owner)" and "Ann | Owner", each part is compared too, and for "The Ann", "Ann Team"
+and "Ann 2" also what is left without `ROLE_WORDS` and numbers. Signs and digits that people write
+for letters ("Ro$e") are read as these, too, and names with the last name first ("Miller, Ann").
 """
 
 import re
@@ -38,6 +39,8 @@ _SIGNS: Final = bytes(code for code in range(128) if not chr(code).isalnum() and
 _SEPARATOR: Final = re.compile(r"[^\w\s'’.-]+|\s-+\s|--+")
 # What joins two words within a part.
 _JOINT: Final = re.compile(r"[\s_.-]+|['’]s\b|\b[ldLD]['’]")
+# Signs and digits that people write for letters.
+_SIGN_LETTERS: Final = str.maketrans("@$€£!+34578", "asellteastb")
 # What may stand between such a word and a name: "Team of Ann".
 _LINKS: Final = frozenset(("of", "by", "de", "del", "di", "du", "da", "do", "von", "van"))
 # Letters that show nothing.
@@ -95,6 +98,7 @@ ROLE_WORDS: Final = frozenset(
     author autor autorin autora auteur autore autrice auteure writer blogger editor
     redaktion redakteur redactie redaccion redaction redazione redakcja redacao
     team equipo equipe squadra equipa zespol crew staff support
+    assistant assistentin asistente bot account konto
     official offiziell oficial officiel officielle ufficiale officieel oficjalny oficjalna
     real echt verified verifiziert verificado verifie verificato
     админ администратор модератор автор владелец команда редакция официальный официально
@@ -118,9 +122,15 @@ def name_skeletons(name: str) -> tuple[str, ...]:
 def imitated(name: str) -> tuple[str, ...]:
     """Return the skeletons of a name and of its parts, with ROLE_WORDS and without."""
     parts = _parts(name)
+    if (spelled := name.translate(_SIGN_LETTERS)) != name:
+        parts += _parts(spelled)
     found = [each for part in parts for each in skeletons(part)]
     for part in parts:
         found += _without_roles(part)
+        words = part.replace(",", " ").split()
+        if len(words) > 1:
+            found += skeletons(" ".join((words[-1], *words[:-1])))
+            found += skeletons(" ".join((*words[1:], words[0])))
     return tuple(found)
 
 
@@ -159,6 +169,8 @@ def _without_roles(part: str) -> list[str]:
 
 
 def _is_role(word: str) -> bool:
+    if word.isdigit():
+        return True
     known = _role_skeletons(word.isascii())
     return any(each in known for each in skeletons(word))
 

@@ -106,6 +106,18 @@ IMITATIONS = (
     "\u7ba1\u7406\u5458 Rosa Miller",
     "Rosa Miller \u516c\u5f0f",
     "\U00010342\U00010349\U00010343\U00010330 Miller Team",
+    "Ros@ Miller",  # signs and digits for letters
+    "Ro$a Mi!!er",
+    "R0s4 M1ll3r",
+    "The Ro5a Miller",
+    "Miller, Rosa",  # the other way round
+    "Miller Rosa",
+    "MILLER Rosa \u2714",
+    "Miller, Ro$a",
+    "Rosa Miller 2",
+    "Rosa_Miller_2",
+    "Rosa Miller's assistant",
+    "Rosa Miller Bot",
 )
 NO_ACCOUNTS = Mock(spec=Snapshot)
 NO_ACCOUNTS.query.return_value = []
@@ -125,7 +137,20 @@ OTHERS = (
 )
 # Readers whose names only begin or end like one of these, or like a word for a role.
 INNOCENT = {
-    "Ann": ("Theo", "Anna", "Anne", "Annika", "Hanna", "Joann", "Deanna", "Ann-Kathrin", "Ann Bo"),
+    "Ann": (
+        "Anni3",
+        "Ann4ka",
+        "Joe 2",
+        "Theo",
+        "Anna",
+        "Anne",
+        "Annika",
+        "Hanna",
+        "Joann",
+        "Deanna",
+        "Ann-Kathrin",
+        "Ann Bo",
+    ),
     "Leo": ("Leopold", "Theo", "Eleonore", "Galileo", "The Lion", "Team Leonie", "L. E. Owner"),
     "Max": ("Maxim", "Teamax Ltd", "Climax", "Max Mod\u00e9r", "Dermax", "Real Maxi"),
     "Boer": ("De Boer", "Van Boer", "Drboer Jansen"),
