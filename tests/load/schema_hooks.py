@@ -28,7 +28,8 @@ def before_call(context: Any, case: schemathesis.Case[Any], kwargs: Any) -> None
 
     `since` is allowed with the order `oldest` and without `after` only. `notify` needs an `email`.
     A `parent` is a comment of the same page, and `base` the address in the settings. A `message`
-    must not be markup alone.
+    must not be markup alone. A form has no empty file: schemathesis takes a body that was changed
+    here for an invalid one if it has a file, and the service takes an empty one for none.
     """
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
@@ -44,6 +45,8 @@ def before_call(context: Any, case: schemathesis.Case[Any], kwargs: Any) -> None
                 body.pop(wish, None)
         for name in ("parent", "pid", "rid"):
             body.pop(name, None)
+        if getattr(body.get("image"), "data", None) == b"":
+            del body["image"]
         if isinstance(message := body.get("message"), str):
             body["message"] = "a" + message[1:]
 
