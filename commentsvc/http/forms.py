@@ -5,7 +5,7 @@ without two hex digits stays as it is) and RFC 7578. The size is bounded: the nu
 their bytes by the core's limit for a body. A query that is not UTF-8 is refused, and the error
 names the field. A body that is not is read in the encoding that its field ``_charset_`` names,
 which browsers fill in (WHATWG HTML, 4.10.22.4); without one as windows-1252, in which they send a
-form on a page in Latin-1.
+form on a page in Latin-1. That field says nothing else, so handlers do not see it.
 
 Bytes above 127 that are not percent-encoded arrive as Latin-1 characters and are decoded as UTF-8.
 In a query, the core refuses them.
@@ -27,9 +27,10 @@ _BOUNDARY = re.compile(
 _NAME = re.compile(r'content-disposition:\s*form-data\s*;.*?\bname=(?:"([^"]*)"|([^\s;"]+))', re.I)
 _FILE = re.compile(r"\bfilename\*?=", re.I)
 _LATIN_1 = "windows-1252"
+_CHARSET = "_charset_"
 _ENCODING = "([A-Za-z0-9._:-]{1,40})"
-_OF_URLENCODED = re.compile(f"(?:^|&)_charset_={_ENCODING}(?:&|$)").search
-_OF_MULTIPART = re.compile(f'name="_charset_"\r\n\r\n{_ENCODING}\r\n'.encode()).search
+_OF_URLENCODED = re.compile(f"(?:^|&){_CHARSET}={_ENCODING}(?:&|$)").search
+_OF_MULTIPART = re.compile(f'name="{_CHARSET}"\r\n\r\n{_ENCODING}\r\n'.encode()).search
 
 
 class FormError(Exception):
@@ -52,6 +53,8 @@ def parse_urlencoded(text: str, is_body: bool = False) -> Form:
             name, _, value = pair.partition("=")
             name = decode(name, "", encoding)
             form.setdefault(name, []).append(decode(value, name, encoding))
+    if is_body:
+        form.pop(_CHARSET, None)
     return form
 
 
@@ -132,4 +135,5 @@ def parse_multipart(content_type: str, body: bytes, file: str = "") -> tuple[For
             content = value
         else:
             form.setdefault(name, []).append(_sent(value, encoding))
+    form.pop(_CHARSET, None)
     return form, content

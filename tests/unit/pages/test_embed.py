@@ -409,6 +409,22 @@ def test_every_refusal_is_a_page(
     assert service.stored() == []
 
 
+def test_every_form_may_name_its_encoding(service: Served) -> None:
+    """Browsers fill in such a field of a form: no handler may call it unknown."""
+    asked = [
+        each.pattern.replace("{id}", "1")
+        for each in service.routes
+        if each.operation and any("urlencoded" in body.media_type for body in each.operation.body)
+    ]
+    assert {"/embed/thread", "/embed/actions", "/newcomment", "/webmention"} <= {*asked}
+    for path in asked:
+        answer = service.form(path, "_charset_=windows-1252&author=%e4")
+        assert b"_charset_" not in answer.body, path
+    assert service.form("/embed/thread", "_charset_=x&url=/p/&author=Ann&message=%e4").status == 201
+    [entry] = service.stored()
+    assert entry.comment.source == "ä"
+
+
 def test_where_a_stamp_is_required_the_plain_form_is_shown_again_with_one(tmp_path: Path) -> None:
     settings = msgspec.structs.replace(
         SETTINGS, spam=SpamSettings(form_token="require", rate_limit="off")
