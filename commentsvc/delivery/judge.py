@@ -27,6 +27,7 @@ from commentsvc.delivery.classifier import ClassifierAnswer
 from commentsvc.delivery.webhooks import Notification, WebhookRequest, exchange
 from commentsvc.settings.needs import judge_key
 from commentsvc.settings.schema import JUDGE_SECONDS, Settings
+from commentsvc.spam.protected_names import spelled_out
 from commentsvc.util.http_client import SettingsClient
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import translate
@@ -65,29 +66,61 @@ FORMAT: Final = {
 
 # Words that speak to a model, in a text without invisible characters and in lower case.
 _IGNORE = (
-    r"ignor\w{0,9}|disregard\w{0,3}|forget|override|vergiss|missachte\w?|oublie\w?|olvid\w{1,3}|"
-    r"dimentica\w?|esqueça|zapomnij|zignoruj|negeer|vergeet|игнорируй\w{0,2}|забудь\w{0,2}"
+    r"ignor\w{0,9}|disregard\w{0,3}|forget|override|overrule|bypass|neglect|vergiss|missachte\w?|"
+    r"oublie\w?|olvid\w{1,3}|dimentica\w?|esqueça|zapomnij|zignoruj|pomiń|negeer|vergeet|"
+    r"игнорируй\w{0,2}|забудь\w{0,2}|ігноруй\w{0,2}|تجاهل\w{0,3}|انس|התעלמ?ם?ו?|שכחו?|abaikan|lupakan|"
+    r"bỏ qua|quên|(?:do not|don't|stop) follow(?:ing)?"
 )
 _RULES = (
-    r"instru\w{3,9}|rules?|prompts?|guidelines|directions|orders|anweisung\w{0,2}|regeln|befehle|"
-    r"consignes|règles|reglas|istruzioni|regole|instruç\w{1,5}|regras|instrukcj\w{1,3}|regels|"
-    r"инструкци\w{1,2}|правила"
+    r"instru\w{3,9}|rules?|prompts?|guidelines|directions|directives|orders|anweisung\w{0,2}|regeln|"
+    r"befehle|consignes|règles|reglas|istruzioni|regole|instruç\w{1,5}|regras|instrukcj\w{1,3}|"
+    r"poleceni\w{1,2}|regels|инструкци\w{1,2}|правила|інструкці\w{1,2}|\w{0,3}تعليمات|\w{0,3}قواعد|"
+    r"ה?הוראות|ה?כללים|instruksi|aturan|hướng dẫn|quy tắc"
+)
+# The same where the verb comes last.
+_IGNORED = (
+    r"(?:指示|命令|ルール|プロンプト)[^。!?]{0,15}(?:無視|忘れ)"
+    r"|(?:지시|명령|규칙|프롬프트)[^.!?]{0,15}(?:무시|잊)"
+    r"|(?:निर्देश|नियम)[^।!?]{0,20}(?:अनदेखा|अनदेखी|भूल)"
+    r"|(?:talimat|kural|komut)\w{0,8}[^.!?]{0,20}(?:yok say|görmezden|unut)"
 )
 _TO_MODEL: Final = re.compile(
-    rf"\b(?:{_IGNORE})\b[^.!?\n]{{0,60}}\b(?:{_RULES})\b"
-    r"|(?:忽略|无视|無視)[^。!?\n]{0,30}(?:指令|指示|规则|提示)"
+    rf"\b(?:{_IGNORE})\b[^.!?]{{0,60}}\b(?:{_RULES})\b|{_IGNORED}"
+    r"|(?:忽略|无视|無視)[^。!?]{0,30}(?:指令|指示|规则|提示)"
+    r"|\b(?:disregard|forget|ignore) (?:everything|all|what)\b[^.!?]{0,20}"
+    r"\b(?:above|before|told|said)\b"
     r"|\b(?:system|developer|new) (?:prompt|message|instructions?)\b"
     r"|\b(?:note|message|instructions?|hinweis|nota) (?:to|for|an|à|para|a|per) (?:the |das |die "
     r"|any |all )?(?:ai|ki|ia|llm|(?:language )?models?|moderat\w{2,5}|classifier|judge|bot)\b"
     r"|\b(?:as|you are|du bist|tu es|eres) (?:an?|ein\w?|une?|un) (?:ai|ki|ia|llm|(?:helpful )?"
     r"assistant|assistent|language model|sprachmodell)\b"
     r"|[\"'“]?(?:decision|gives_orders)[\"'”]?\s{0,9}[:=]"
-    r"|<\|?/?\s?(?:im_start|im_end|system|assistant|user|endoftext)"
-    r"|\[/?inst\]|<</?sys>>|^#{1,6} ?(?:system|assistant|instruction)"
+    r"|\b(?:decision|answer|verdict)\b[^.!?]{0,20}\b(?:is|to|be)\s[\"'“`]?accept\b"
+    r"|\b(?:classify|mark|treat|label) (?:this|it|the (?:comment|text|message)) as\b[^.!?]{0,20}"
+    r"\b(?:accept\w{0,4}|not spam|no spam|ham|safe|approved)\b"
+    r"|\bpre-?approved by\b|\bend of (?:the |this )?(?:comment|message|input|prompt|data)\b"
+    # What the templates of models have between the parts of a conversation.
+    r"|<\|?/?\s?(?:im_start|im_end|system|assistant|user|endoftext)|<\|[\w ]{1,40}\|>"
+    r"|<(?:start|end)_of_turn>|\[/?(?:inst|system_prompt)\]|<</?sys>>"
+    r"|^#{1,6} ?(?:system|assistant|instruction)|^(?:assistant|human) ?:"
+    r"|[\"']role[\"']\s{0,9}:\s{0,9}[\"'](?:system|assistant|developer)"
     r"|\b(?:answer|respond|reply|output|return|say|antworte|réponds|responde)\b[^.!?\n]{0,30}"
     r"[\"'“`]?\b(?:accept|approved?)\b"
     r"|\b(?:accept|approve|publish|allow) this (?:comment|message|text)\b",
     re.MULTILINE,
+)
+
+
+def _spelled(words: str) -> str:
+    return "|".join(map(spelled_out, words.split()))
+
+
+# The commonest order, in a text of nothing but letters, however it was spelled or spaced.
+_SPELLED: Final = re.compile(
+    f"(?:{_spelled('ignore disregard forget override overrule bypass neglect')})"
+    f"(?:{_spelled('all any of the your my our these this every previous prior above earlier')}"
+    f"|{_spelled('given preceding former system safety moderation other')}){{1,8}}"
+    f"(?:{_spelled('instruction rules prompt guideline directive')})"
 )
 
 
@@ -213,7 +246,8 @@ def visible(text: str) -> str:
 
 def gives_orders(text: str) -> bool:
     """Return whether a text seems to speak to a language model."""
-    return _TO_MODEL.search(visible(text).casefold()) is not None
+    seen = visible(text).casefold()
+    return bool(_TO_MODEL.search(seen) or _SPELLED.search(spelled_out(seen)))
 
 
 def _judgement(text: str, mark: str) -> _Judgement | None:

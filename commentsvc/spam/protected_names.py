@@ -258,6 +258,12 @@ class ProtectedNames:
         return None
 
 
+def spelled_out(text: str) -> str:
+    """Return the skeleton of a long `text`, in which signs and digits for letters are read, too."""
+    text = text.translate(_SIGN_LETTERS)
+    return _ascii_skeleton(text) if text.isascii() else _skeleton(text)
+
+
 def _ascii_skeleton(text: str) -> str:
     letters = text.encode().translate(_ASCII, _SIGNS)
     return letters.replace(b"rn", b"m").replace(b"vv", b"w").decode()
