@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commentsvc.cli.common import counted, data_option, must_have_folder, progress
+from commentsvc.cli.common import FilePath, counted, data_option, must_have_folder, progress
 from commentsvc.settings import data_dir
 
 if TYPE_CHECKING:
     from commentsvc.db.engine import Location
 
-_file = click.argument("file", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False))
+_file = click.argument("file", metavar="FILE", type=FilePath("comments.backup", path_type=Path))
 
 
 @click.command()

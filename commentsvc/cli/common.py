@@ -71,6 +71,22 @@ class Choice(click.Choice[str]):
             raise
 
 
+class FilePath(click.Path):
+    """The path of a file, which is no folder; `to_write` is a name for one in a folder."""
+
+    def __init__(self, to_write: str = "", **of_path: Any) -> None:  # Any: as in click
+        super().__init__(**of_path)
+        self._to_write = to_write
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:  # Any: as in click
+        if Path(value).is_dir():
+            such_as = f", such as {Path(value) / self._to_write}" if self._to_write else ""
+            self.fail(f"{value} is a folder. Name a file in it{such_as}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Commands(click.Group):
     """A group of commands that says which command a mistyped one may be."""
 

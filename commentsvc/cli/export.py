@@ -12,6 +12,7 @@ import click
 from commentsvc.cli.common import (
     Choice,
     Failure,
+    FilePath,
     config_option,
     data_option,
     must_have_folder,
@@ -49,7 +50,7 @@ def _as_moment(_ctx: click.Context, _param: click.Parameter, value: str | None) 
 @click.command()
 @data_option
 @config_option
-@click.argument("file", metavar="[FILE]", default=STDOUT, type=click.Path(dir_okay=False))
+@click.argument("file", metavar="[FILE]", default=STDOUT, type=FilePath("comments.ndjson"))
 @click.option(
     "--format",
     "form",

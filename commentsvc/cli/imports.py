@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from commentsvc.cli.common import Choice, config_option, data_option, must_have_folder
+from commentsvc.cli.common import Choice, FilePath, config_option, data_option, must_have_folder
 from commentsvc.cli.tables import Moment, show
 from commentsvc.imports import detect, formats
 
@@ -73,13 +73,13 @@ def _moderators(
 @click.option(
     "--map",
     "map_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FilePath(exists=True, path_type=Path),
     metavar="CSV",
     help="A CSV file of old and new addresses of pages.",
 )
 @click.option(
     "--aliases",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FilePath(exists=True, path_type=Path),
     metavar="FILE",
     help="The list of old addresses that the Hugo module writes.",
 )
@@ -122,7 +122,7 @@ def _moderators(
 @click.option(
     "--report",
     "report_file",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FilePath("report.csv", path_type=Path),
     callback=_in_folder,
     metavar="FILE",
     help="Write the outcome for each comment to a CSV file.",

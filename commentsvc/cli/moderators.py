@@ -294,6 +294,8 @@ def _must_exist(data: Path, name: str) -> int:
     account = client.read(data, accounts.find, name)
     if account is None:
         names = [each.name for each in client.read(data, accounts.everyone)]
+        if not names:
+            raise Failure([f"There is no account yet. Create it: commentsvc moderator add {name}"])
         raise Failure([no_such("moderator", name, names)])
     return account.id
 

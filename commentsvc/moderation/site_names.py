@@ -33,6 +33,7 @@ from commentsvc.db.schema.search import DailyStatsTable
 from commentsvc.errors import CommentsError
 from commentsvc.model import EVERY_TAG
 from commentsvc.moderation import threads
+from commentsvc.util.suggestions import no_such
 
 NAMES: Final[dict[Any, tuple[str, ...]]] = {
     MentionTable: ("source", "url"),
@@ -107,7 +108,8 @@ def rename(tx: Transaction, old: str, new: str, who: str, now: int, *, merges: b
     """
     ours, theirs = _id(tx, old), _id(tx, new)
     if ours is None:
-        raise SiteRefused(f'no site of the database is called "{old}"')
+        stored = tx.query(SiteTable.select(SiteTable.name).order_by(SiteTable.name))
+        raise SiteRefused(no_such("stored site", old, [name for (name,) in stored]))
     if old == new:
         raise SiteRefused("the new name is the old one")
     if theirs is not None:

@@ -18,5 +18,6 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.65) -> str:
 def no_such(kind: str, name: str, known: Collection[str]) -> str:
     """Return that no `kind` of thing has this name, and which of those that exist is meant."""
     near = nearest(name, known)
-    hint = f'Did you mean "{near}"?' if near else f"There are: {', '.join(known) or 'none'}."
+    others = f"There are: {', '.join(known)}." if known else "There is none at all."
+    hint = f'Did you mean "{near}"?' if near else others
     return f'There is no {kind} "{name[:100]}". {hint}'

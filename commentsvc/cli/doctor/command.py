@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from commentsvc.cli.common import Choice, Failure, config_option, counted
+from commentsvc.cli.common import Choice, Failure, FilePath, config_option, counted
 from commentsvc.cli.doctor.hints import PROXIES
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _as_url(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.option("--proxy", type=Choice(PROXIES), help="Show advice only for this proxy.")
 @click.option(
     "--ca-file",
-    type=click.Path(exists=True, dir_okay=False),
+    type=FilePath(exists=True),
     help="Also trust this certificate of your own authority.",
 )
 @click.option(

@@ -32,6 +32,7 @@ _HTML: Final = re.compile(_BEFORE + rb"<(?:!doctype\s+html|html)[\s>]", re.I | r
 _FEEDS: Final = re.compile(_BEFORE + rb"<(?:rss|feed|rdf:RDF)[\s>]", re.I | re.S)
 _SITEMAP: Final = re.compile(_BEFORE + rb"<(?:urlset|sitemapindex)[\s>]", re.S)
 _DUMP: Final = re.compile(rb"^(?:CREATE TABLE|INSERT INTO|COPY .* FROM stdin)\b", re.M)
+_SQLITE: Final = b"SQLite format 3\0"
 _EMPTY: Final = (b"{}", b"[]", b"null")
 # What services answer in place of an export.
 _REFUSAL: Final = re.compile(rb'\s*\{\s*"(?:message|error|errors|status|code)"\s*:')
@@ -43,11 +44,8 @@ def describe(head: bytes) -> str:
     `head` is unpacked, if it was packed with gzip, and UTF-8 if it is a text.
     """
     text = head.removeprefix(b"\xef\xbb\xbf").strip()
-    for begin, what in _BEGINS:
-        if head.startswith(begin):
-            return what
-    if head[_TAR[0] :].startswith(_TAR[1]):
-        return f"It is a tar file. {_UNPACK}"
+    if what := _binary(head):
+        return what
     if _HTML.match(text):
         return (
             "It is a web page, as one gets in place of a download without signing in. Open it in a"
@@ -66,6 +64,22 @@ def describe(head: bytes) -> str:
         )
     if _DUMP.search(text):
         return "It is a dump of a database in SQL, which is not read. Export from the old system."
+    return ""
+
+
+def _binary(head: bytes) -> str:
+    """Return what a file is that is no text; "" if not known."""
+    for begin, what in _BEGINS:
+        if head.startswith(begin):
+            return what
+    if head.startswith(_SQLITE):
+        return (
+            "It is a database of commentsvc. Use: commentsvc restore, or export from it first."
+            if b"schema_migration" in head
+            else "It is a SQLite database of a program that is not known here."
+        )
+    if head[_TAR[0] :].startswith(_TAR[1]):
+        return f"It is a tar file. {_UNPACK}"
     return ""
 
 

@@ -116,3 +116,29 @@ def test_a_copy_tells_what_it_copied_and_refuses_in_one_line(
             assert reason in refused.output
     finally:
         postgresql_server.run("DROP DATABASE copied WITH (FORCE)")
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("backup",), "comments.backup"),
+        (("export",), "comments.ndjson"),
+        (("import", "auto", "x", "--report"), "report.csv"),
+    ],
+)
+def test_in_place_of_a_folder_a_file_in_it_is_to_be_named(
+    tmp_path: Path, words: tuple[str, ...], name: str
+) -> None:
+    done = CliRunner().invoke(main, [*words, str(tmp_path), "--data", str(tmp_path)])
+    assert f"is a folder. Name a file in it, such as {tmp_path}/{name}" in done.output
+    assert done.exit_code == 2
+
+
+def test_a_database_of_ours_is_no_export(engine: str, data: Path) -> None:
+    run("backup", data, data / "copy")
+    if engine == "postgresql":
+        pytest.skip("its backup is made by pg_dump")
+    done = CliRunner(env=environ(data)).invoke(
+        main, ["import", "auto", str(data / "copy"), "--data", str(data)]
+    )
+    assert "It is a database of commentsvc. Use: commentsvc restore" in done.output

@@ -40,3 +40,9 @@ def test_a_name_that_the_settings_contradict_is_refused(data: Path, old: str, ne
     refused = run(data, "site", "rename", old, new)
     assert refused.exit_code == 1
     assert "The settings have the sites diary" in refused.output
+
+
+def test_a_name_that_the_database_does_not_have_leads_to_those_it_has(data: Path) -> None:
+    mistyped = run(data, "site", "rename", "blgo", "diary")
+    assert 'There is no stored site "blgo". Did you mean "blog"?' in mistyped.output
+    assert mistyped.exit_code == 1

@@ -132,7 +132,10 @@ def view(tx: Transaction, site: str, url: str, views: int) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
-    [("none", "diary", 'is called "none"'), ("blog", "blog", "the new name is the old one")],
+    [
+        ("none", "diary", 'There is no stored site "none"'),
+        ("blog", "blog", "the new name is the old one"),
+    ],
 )
 def test_what_cannot_be_renamed_is_told(tmp_path: Path, old: str, new: str, reason: str) -> None:
     with opened(tmp_path) as database, pytest.raises(SiteRefused, match=reason):

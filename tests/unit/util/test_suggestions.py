@@ -22,4 +22,4 @@ def test_a_long_word_costs_no_more_than_a_short_one() -> None:
 def test_who_errs_is_told_what_there_is() -> None:
     assert no_such("site", "blgo", KNOWN) == 'There is no site "blgo". Did you mean "blog"?'
     assert no_such("site", "x", KNOWN) == 'There is no site "x". There are: blog, Notes, diary.'
-    assert no_such("site", "x", ()) == 'There is no site "x". There are: none.'
+    assert no_such("site", "x", ()) == 'There is no site "x". There is none at all.'

@@ -1,6 +1,8 @@
 """Files that are no export are named, whatever format was asked for."""
 
 import gzip
+import sqlite3
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -61,6 +63,14 @@ def test_what_is_no_export_is_named(tmp_path: Path, chosen: str) -> None:
             parsed(path, chosen)
         assert str(raised.value).startswith(f"file is no export of comments. {sentence}")
         assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize("chosen", ["auto", "isso", "disqus"])
+def test_the_database_of_an_unknown_program_is_named(tmp_path: Path, chosen: str) -> None:
+    with closing(sqlite3.connect(path := tmp_path / "other.db")) as database:
+        database.execute("CREATE TABLE guest (name TEXT)")
+    with pytest.raises(ImportFailed, match="a SQLite database of a program that is not known"):
+        parsed(path, chosen)
 
 
 @pytest.mark.parametrize("piece", [b"<!-- a -->", b"<!-- a --> \n", b"<!--", b"<?a?>", b" ", b"<!"])
