@@ -14,11 +14,7 @@ from typing import Final
 from commentsvc.auth.reply_addresses import ReplyWord, language_digest, page_numbers
 from commentsvc.comments.page_urls import LENGTH, PageRef, Sites
 from commentsvc.comments.submission import is_email
-from commentsvc.db.connection import Transaction
-from commentsvc.db.schema.inbox import MailedComment
 from commentsvc.inbox.decoding import header_text
-from commentsvc.readers import mailed_comments
-from commentsvc.spam import bans
 from commentsvc.util.i18n import languages
 from commentsvc.util.text import one_line
 
@@ -161,10 +157,3 @@ def _candidates(subject: str) -> Iterator[str]:
 def language(word: ReplyWord) -> str:
     """Return the tag of the language that a word names; "" if it is not known any more."""
     return next((tag for tag in languages() if language_digest(tag) == word.recipient), "")
-
-
-def add(tx: Transaction, mail: MailedComment, now: int) -> str:
-    """Store a comment that came by mail; return "", or the reason why it was refused."""
-    if bans.is_author_banned(tx, mail.email, now):
-        return "its sender is banned"
-    return mailed_comments.add(tx, mail, now)

@@ -12,9 +12,12 @@ from commentsvc.db.query import Param, Select, prepared
 from commentsvc.db.schema.inbox import (
     MailboxProgress,
     MailboxTable,
+    MailedComment,
     ReceivedMail,
     ReceivedMailTable,
 )
+from commentsvc.readers import mailed_comments
+from commentsvc.spam import bans
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
 # Mails accepted from one address within an hour that answer mails which were answered before: a
@@ -91,6 +94,13 @@ def add(tx: Transaction, mail: ReceivedMail, now: int) -> str:
         action="NOTHING", conflict_target=[ReceivedMailTable.digest]
     )
     return "" if tx.change(stored) else "it came before"
+
+
+def add_comment(tx: Transaction, mail: MailedComment, now: int) -> str:
+    """Store a comment that came by mail; return "", or the reason why it was refused."""
+    if bans.is_author_banned(tx, mail.email, now):
+        return "its sender is banned"
+    return mailed_comments.add(tx, mail, now)
 
 
 def next_waiting(snapshot: Snapshot) -> tuple[int, ReceivedMail] | None:

@@ -27,7 +27,7 @@ from commentsvc.db.errors import DatabaseError
 from commentsvc.db.schema.inbox import QUOTING, UNCERTAIN, UNREADABLE, ReceivedMail
 from commentsvc.db.schema.outbox import CONFIRMED
 from commentsvc.errors import CommentsError, NotPermitted
-from commentsvc.inbox import comment_mail, inbox
+from commentsvc.inbox import inbox
 from commentsvc.inbox.commands import Meaning, Wish, meaning, wants_removal
 from commentsvc.inbox.message import MailParser, Unwanted
 from commentsvc.model import APPROVED, DONE, PENDING, SPAM
@@ -72,7 +72,7 @@ class MailReceiver:
         now = self._clock.now_ms()
         try:
             if comment := await run_in(MAILS, self._parser.read_comment, raw, now):
-                refusal = await self._database.write(comment_mail.add, comment, now)
+                refusal = await self._database.write(inbox.add_comment, comment, now)
             else:
                 mail = await run_in(MAILS, self._parser.read, raw)
                 refusal = await self._database.write(inbox.add, mail, now)

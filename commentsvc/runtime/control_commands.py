@@ -16,7 +16,7 @@ from commentsvc.comments import queries, site_rows
 from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.inbox import MailedComment, ReceivedMail
 from commentsvc.feedback import reactions, views
-from commentsvc.inbox import comment_mail, inbox
+from commentsvc.inbox import inbox
 from commentsvc.moderation import (
     authorized,
     changes,
@@ -453,7 +453,7 @@ class ReceiveComment(ControlCommand, frozen=True):
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:
         mail = MailedComment(**msgspec.structs.asdict(self))
-        return CommandResult(note=comment_mail.add(tx, mail, now))
+        return CommandResult(note=inbox.add_comment(tx, mail, now))
 
 
 class BeginImport(ControlCommand, frozen=True):

@@ -35,6 +35,7 @@ LATE = (
     "commentsvc.monitoring.metrics",
     "commentsvc.cli.doctor",
     "commentsvc.cli.imports",
+    "commentsvc.inbox.decoding",
     "commentsvc.inbox.receiver",
     "commentsvc.compat.isso",
     "fido2",
