@@ -6,7 +6,8 @@ cache does not have them.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -70,6 +71,12 @@ def _below(folder: Traversable, prefix: str = "") -> Iterable[tuple[str, Travers
             yield from _below(entry, f"{prefix}{entry.name}/")
         else:
             yield prefix + entry.name, entry
+
+
+@cache
+def _shipped() -> Mapping[str, bytes]:
+    """Return the content of each of the widget's files, which stay as they were at the start."""
+    return {name: file.read_bytes() for name, file in _below(files("commentsvc") / "static")}
 
 
 _COMMENT: Final = rb"/\*(?:[^*]|\*(?!/))*\*/"
@@ -151,8 +158,7 @@ class Files:
     def __init__(self, settings: Settings, blog: Path | None = None) -> None:
         """Take the settings, and the folder of a built blog to serve at ``/``."""
         self._public = public_headers(settings)
-        shipped = _below(files("commentsvc") / "static")
-        self._shipped = {name: file.read_bytes() for name, file in shipped}
+        self._shipped = _shipped()
         self._sent: dict[bytes, Response] = {}  # by what these contain, when they were requested
         self._blog = blog_paths(blog) if blog else {}
         self._sites = settings.sites

@@ -248,6 +248,9 @@ def unreadable(error: FormError) -> HttpError:
     return HttpError(400, "invalid", f"The request cannot be read. {error.message}", fields)
 
 
+_network = lru_cache(maxsize=256)(ip_network)  # many parts read the same setting
+
+
 class AddressList:
     """The addresses of a setting; `""` is the other end of a Unix socket.
 
@@ -257,7 +260,7 @@ class AddressList:
     def __init__(self, entries: Sequence[str]) -> None:
         """Take the value of the setting: ``"unix"``, addresses and networks."""
         self._unix = "unix" in entries
-        self._networks = [ip_network(text) for text in entries if text != "unix"]
+        self._networks = [_network(text) for text in entries if text != "unix"]
         self.names = lru_cache(maxsize=1_024)(self._is_named)
 
     def _is_named(self, address: str) -> bool:

@@ -8,7 +8,7 @@ types define the accepted values.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from types import UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -175,10 +175,11 @@ def declared(owner: object) -> Iterator[tuple[Operation[Any], Any]]:  # Any: as 
             yield operation, getattr(owner, name)
 
 
-def list_fields(declared: type[msgspec.Struct]) -> set[str]:
+@cache
+def list_fields(declared: type[msgspec.Struct]) -> frozenset[str]:
     """Return the names of the fields that are lists: parameters that may be repeated."""
     types = get_type_hints(declared, include_extras=True)
-    return {name for name, kind in types.items() if get_origin(_plain(kind)) is list}
+    return frozenset(name for name, kind in types.items() if get_origin(_plain(kind)) is list)
 
 
 class _QueryParser(Generic[Q]):

@@ -4,6 +4,8 @@ It is a microformats2 h-entry and contains the links of the comment. Once the co
 public, the page answers 410, so that other sites remove what they made of it.
 """
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from commentsvc.api.serialize import CommentSerializer
@@ -19,6 +21,8 @@ from commentsvc.pages.embed import HTML, POLICY, refusal_page
 from commentsvc.util.i18n import find_language
 from commentsvc.util.templates import Templates
 
+_TEMPLATES: Final = Templates("")
+
 
 class CommentPermalink:
     """The handler of a comment's page."""
@@ -29,7 +33,6 @@ class CommentPermalink:
         self._sites = service.sites
         cache_control = ("Cache-Control", service.settings.server.cache_control)
         self._headers = (HTML, cache_control, ANY_ORIGIN, NO_SNIFFING, POLICY)
-        self._templates = Templates("")
 
     @handles(
         "GET",
@@ -52,7 +55,7 @@ class CommentPermalink:
             gone = HttpError(410, "gone", language.widget["gone"])
             return refusal_page(gone, language, blogs, back=page)
         item = self._serializer.item(entry.comment, entry.site)
-        html = self._templates.render(
+        html = _TEMPLATES.render(
             "comment.html",
             language,
             comment=replace(item, html=absolute(item.html, page, keeps_notes=True)),

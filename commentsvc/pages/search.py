@@ -4,7 +4,7 @@ Its links lead to the thread as a page of its own: to the part that begins with 
 thread is long.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 from urllib.parse import urlencode
 
 from msgspec import Meta
@@ -25,7 +25,8 @@ from commentsvc.util.templates import Templates
 from commentsvc.util.text import passage
 from commentsvc.util.timestamps import rfc3339
 
-WHOLE = 100  # comments of a thread that is shown as a whole, however long they are
+WHOLE: Final = 100  # comments of a thread that is shown as a whole, however long they are
+_TEMPLATES: Final = Templates("")
 
 
 class SearchPageQuery(SearchQuery, frozen=True):
@@ -50,7 +51,6 @@ class SearchPage:
     def __init__(self, service: ServiceContext, searches: CommentSearch) -> None:
         self._sites: Sites = service.sites
         self._searches = searches
-        self._templates = Templates("")
 
     @handles(
         "GET",
@@ -63,7 +63,7 @@ class SearchPage:
         results = await self._searches.find(request, query)
         language = find_language(query.lang)
         site, url = results.page
-        html = self._templates.render(
+        html = _TEMPLATES.render(
             "search.html",
             language,
             blogs=self._sites.blogs(site),
