@@ -38,6 +38,7 @@ class Seat:
         self.service = service
         self.peer = peer
         self.cookies: dict[str, str] = {}
+        self._token: tuple[dict[str, str], str] | None = None
 
     def get(self, page: str, **headers: str) -> Response:
         """Request a page below /moderation."""
@@ -54,12 +55,15 @@ class Seat:
         return self.post(page, {"csrf_token": self.csrf_token(), **fields})
 
     def csrf_token(self) -> str:
-        """Return the CSRF token in the forms of the pages, for this browser's cookie."""
+        """Return the CSRF token in the forms of the pages that were shown with these cookies."""
+        if self._token and self._token[0] == self.cookies:
+            return self._token[1]
         page = self.get("sign-in")
         if page.status == 303:
             page = self.get(header(page, "Location"))
         found = re.search(r'name="csrf_token" value="([0-9a-f]+)"', text(page))
         assert found
+        self._token = dict(self.cookies), found[1]
         return found[1]
 
     def sign_in(self, name: str = "ann", password: str = PASSWORD, to: str = "") -> Response:
