@@ -97,8 +97,8 @@ class MailComposer:
             title = content.subject.get("title", "")
             title = shortened(title, max(len(title) - excess, TITLE_LEFT))
             subject = replace(subject, params=content.subject | {"title": title})
-        message["From"] = Address(_header_text(name), addr_spec=_addressed(self._mail.sender))
-        message["To"] = Address(addr_spec=_addressed(recipient))
+        message["From"] = _addressed(self._mail.sender, _header_text(name))
+        message["To"] = _addressed(recipient)
         message["Subject"] = _header_text(f"[{name}] {subject}")[:SUBJECT_LENGTH]
         message["Date"] = datetime.fromtimestamp(row.created_at // 1_000, UTC)
         message["Message-ID"] = f"<{row.kind}.{row.id}.{row.created_at}@{self._domain}>"
@@ -124,11 +124,15 @@ class MailComposer:
         return Envelope(self._mail.sender, recipient, message)
 
 
-def _addressed(address: str) -> str:
-    """Return an address for a header field. Raise DeliveryRejected."""
-    if not (found := deliverable(address)):
+def _addressed(address: str, name: str = "") -> Address:
+    """Return an address for a header field. Raise DeliveryRejected.
+
+    Its parts may be other letters than ASCII (RFC 6532); Python refuses these in a whole address.
+    """
+    local, _, domain = deliverable(address).rpartition("@")
+    if not local:
         raise DeliveryRejected(f"{address!r} is no address that mail can be sent to")
-    return found
+    return Address(name, local, domain)
 
 
 def _header_text(text: str) -> str:

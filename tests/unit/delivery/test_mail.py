@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from email import message_from_bytes, policy
+from email import message_from_bytes, message_from_string, policy
 from email.message import EmailMessage
 from gettext import NullTranslations
 from html.parser import HTMLParser
@@ -18,6 +18,7 @@ from commentsvc import outbox
 from commentsvc.auth import account_mails, accounts
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.comments import site_rows
+from commentsvc.comments.submission import is_email
 from commentsvc.db.database import Database
 from commentsvc.db.schema.outbox import OutboxRow, Target
 from commentsvc.delivery.mail import SUBJECT_LENGTH, MailComposer
@@ -30,6 +31,7 @@ from commentsvc.moderation import changes, profiles
 from commentsvc.readers import subscriptions
 from commentsvc.settings.schema import ServerSettings, Settings, Site
 from commentsvc.util import i18n
+from commentsvc.util.origin import deliverable
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.database_fixture import NOW, add, opened
 from tests.unit.mail_server import mail_settings
@@ -73,6 +75,25 @@ def composed(database: Database, row: OutboxRow = ROW) -> EmailMessage:
     assert isinstance(parsed, EmailMessage)
     assert not parsed.defects
     return parsed
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "jörg@mail.example", "Jörg.Groß@bücher.example", "иван@пример.рф", "用户@例え.example",
+        "aßb@faß.example", "a.b+c_d-e@mail.example", "o'neil@mail.example", "a%b@mail.example",
+        "x" * 64 + "@mail.example", "!#$&*/?^`{|}~@mail.example", "123@a.example",
+    ],
+)  # fmt: skip
+def test_whatever_the_form_takes_as_an_address_is_mailed(database: Database, address: str) -> None:
+    assert is_email(address)
+    add(database)
+    envelope = database.read_now(MAILS.compose, replace(ROW, recipient=address))
+    assert envelope
+    sent = envelope.message.as_bytes(policy=policy.SMTP.clone(utf8=True))
+    parsed: Any = message_from_string(sent.decode(), policy=policy.default)
+    [to] = parsed["To"].addresses
+    assert f"{to.username}@{to.domain}" == deliverable(address)
 
 
 def part(message: EmailMessage, kind: str) -> str:
