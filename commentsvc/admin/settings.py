@@ -114,7 +114,11 @@ class SettingsPage:
         password, 409 if that cannot be changed now, 422 for an invalid value, 429. With `try`,
         nothing is changed: the page says how these settings judge the last comments.
         """
-        group, site = _group(context.first("group")), self._site(context)
+        group, site = _group(context.first("group")), context.first("site")
+        if site and site not in self._sites:
+            gone = _("There is no site %(site)s any more.", site=site)
+            return await self._show(context.refused(409, gone), {})
+        site = self._site(context)
         typed = {
             (site if each.is_of_site else "", each.name): context.first(f"text.{each.name}")
             for each in (group.settings if group else ())

@@ -147,6 +147,14 @@ def test_every_setting_is_typed_in_and_comes_back_as_it_was_typed(
     assert service.running.settings == GIVEN
 
 
+def test_a_form_of_a_site_that_is_gone_changes_no_other_site(service: Served, seat: Seat) -> None:
+    fields = filled(seat, "site.title") | {"site": "gone", "text.site.title": "Mine"}
+    answer = seat.send("settings", **fields)
+    assert answer.status == 409
+    assert "There is no site gone any more." in text(answer)
+    assert service.database.read_now(stored_settings.current) == []
+
+
 def at_a_start(service: Served) -> Settings:
     """Return the settings with which a server would start now."""
     stored = service.database.read_now(stored_settings.values)
