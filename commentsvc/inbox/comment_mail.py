@@ -26,7 +26,17 @@ RESULTS: Final = 50  # of one such field
 _PIECES: Final = re.compile(r'\\.|[()"]|[^\\()"]+', re.DOTALL).findall
 _NO_WORD: Final = re.compile(r"[^\w.@-]").sub  # what may have a meaning outside of quotation marks
 _SIGNER: Final = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+").fullmatch
-_SPAM: Final = ("X-Spam", "X-Spam-Flag", "X-Spam-Status")
+# What spam filters write: SpamAssassin, Rspamd, Bogofilter, Exchange.
+_SPAM: Final = {
+    "X-Spam": re.compile("yes"),
+    "X-Spam-Flag": re.compile("yes"),
+    "X-Spam-Status": re.compile("yes"),
+    "X-Spam-Action": re.compile("reject|add header|rewrite subject"),
+    "X-Rspamd-Action": re.compile("reject|add header|rewrite subject"),
+    "X-Bogosity": re.compile("spam|yes"),
+    "X-Forefront-Antispam-Report": re.compile(r".*;sfv:(?:spm|skb)\b"),
+    "X-MS-Exchange-Organization-SCL": re.compile("[5-9]"),
+}
 # Ours are percent-encoded; in some languages, a word follows without a space.
 _ADDRESSES: Final = re.compile(r"(?:https?:/)?/[!-~]*", re.IGNORECASE).finditer
 
@@ -41,9 +51,10 @@ def why_forged(fields: Message) -> str:
         value.startswith("fail") for value in _values(fields, "Received-SPF")
     )
     passes = _pass(results, sender(fields)[1])
-    if any("dmarc=fail" in result for result in results) or (spf and not passes):
+    fails = any({"dmarc=fail", "compauth=fail"} & {*result} for result in results)
+    if fails or (spf and not passes):
         return "its sender is forged, says the mail server"
-    if any(value.startswith("yes") for value in _values(fields, *_SPAM)):
+    if any(found.match(value) for name, found in _SPAM.items() for value in _values(fields, name)):
         return "it is spam, says the mail server"
     return ""
 

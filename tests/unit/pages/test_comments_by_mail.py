@@ -538,6 +538,35 @@ def test_only_a_signature_of_the_senders_own_domain_counts(said: str, is_own: bo
     assert (why_forged(fields_of_mail) == "") is is_own
 
 
+# What filters of spam write into a mail, and whether it is spam.
+FILTERED = {
+    "X-Spam: Yes": True,
+    "X-Spam-Flag: YES": True,
+    "X-Spam-Status: Yes, score=9.1 required=5.0": True,
+    "X-Spam-Status: No, score=-2.6": False,
+    "X-Spam-Flag: NO": False,
+    "X-Spam-Action: reject": True,
+    "X-Spam-Action: no action": False,
+    "X-Rspamd-Action: add header": True,
+    "X-Bogosity: Spam, tests=bogofilter, spamicity=0.99": True,
+    "X-Bogosity: Yes, tests=bogofilter": True,
+    "X-Bogosity: Ham, tests=bogofilter": False,
+    "X-Bogosity: Unsure, tests=bogofilter": False,
+    "X-Forefront-Antispam-Report: CIP:192.0.2.1;CTRY:US;LANG:en;SCL:9;SFV:SPM;H:x": True,
+    "X-Forefront-Antispam-Report: CIP:192.0.2.1;SCL:1;SFV:NSPM;H:x": False,
+    "X-MS-Exchange-Organization-SCL: 6": True,
+    "X-MS-Exchange-Organization-SCL: -1": False,
+    "Authentication-Results: mx; dmarc=none; compauth=fail reason=001": True,
+    "Authentication-Results: mx; dmarc=pass; compauth=pass reason=100": False,
+}
+
+
+@pytest.mark.parametrize(("field", "is_bad"), FILTERED.items())
+def test_what_the_mail_server_takes_for_spam_gets_no_answer(field: str, is_bad: bool) -> None:
+    fields = BytesHeaderParser().parsebytes(f"From: ann@mail.example\r\n{field}\r\n\r\n".encode())
+    assert (why_forged(fields) != "") is is_bad
+
+
 @pytest.mark.parametrize(
     "piece", ["dkim=pass ", "(", '"', "\\", "= ", ";", "(a)", "header.i=a@", " "]
 )
