@@ -667,7 +667,6 @@ NOT_EXPORTED: dict[str, str] = {
     "the outbox and the inbox": "MailedComment Mailbox Outbox ReceivedMail Target",
     "what was found at other servers": "FollowedPost Mention UnlistedPage",
     "what an import has stored": "Import ImportedRecord ImportedThread",
-    "settings, which are in backups": "SettingChange",
     "what can be computed again": "DailyStats ReactionCount RemovedSpam SearchState",
 }
 # Tables with addresses or networks of persons, and the module that deletes or empties them.

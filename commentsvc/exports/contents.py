@@ -39,6 +39,7 @@ from commentsvc.db.schema.moderation import (
     ChangeTable,
     InternalNoteTable,
     SavedReplyTable,
+    SettingChangeTable,
     TrainingCommentTable,
     TrainingTokenTable,
     TrainingTotalTable,
@@ -76,6 +77,7 @@ from commentsvc.exports.records import (
     ReaderRecord,
     Record,
     SavedReplyRecord,
+    SettingRecord,
     SubscriberRecord,
     ThreadRecord,
     TrainingRecord,
@@ -297,6 +299,7 @@ def records(snapshot: Snapshot, selection: Selection) -> Iterator[Record]:
         ("readers", _readers),
         ("notes", _notes),
         ("saved_replies", _saved_replies),
+        ("settings", _settings),
         ("training_totals", _training_totals),
         ("training_tokens", _training_tokens),
         ("views", _views),
@@ -520,6 +523,20 @@ def _saved_replies(snapshot: Snapshot, selection: Selection) -> Iterator[SavedRe
         return
     replies = SavedReplyTable.select(*SAVED_REPLY.columns).order_by(SavedReplyTable.title)
     yield from map(SAVED_REPLY.record, snapshot.each(replies))
+
+
+def _settings(snapshot: Snapshot, selection: Selection) -> Iterator[SettingRecord]:
+    """Yield the settings that were changed in the browser; for one site, only its own."""
+    if selection.anonymous:
+        return
+    table = SettingChangeTable
+    newest = table.select(fn.MAX(table.id)).group_by(table.site, table.key)
+    changed = table.select(table.key, table.new, table.actor, table.created_at, table.site)
+    changed = changed.where(table.id.in_(newest), table.new.is_null(False)).order_by(table.id)
+    if selection.site:
+        changed = changed.where(table.site == selection.site)
+    for key, new, actor, created, site in snapshot.each(changed):
+        yield SettingRecord(key, msgspec.json.decode(new), actor, rfc3339_ms(created), site or "")
 
 
 def _subscribers(snapshot: Snapshot, selection: Selection) -> Iterator[SubscriberRecord]:

@@ -294,6 +294,19 @@ class SavedReplyRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="s
     changed: Moment
 
 
+class SettingRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="setting"):
+    """A setting that was changed in the browser, such as "spam.max_links", and its value.
+
+    It belongs to `site`, or to the whole service without one. `actor` changed it last.
+    """
+
+    key: Annotated[str, Meta(max_length=80)]
+    value: bool | int | str | list[str]
+    actor: str
+    changed: Moment
+    site: str = ""
+
+
 class TrainingTotalRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="training_total"):
     """How many comments of each kind the spam filter has learned from."""
 
@@ -320,6 +333,7 @@ class EndRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="end"):
     readers: Number = 0
     notes: Number = 0
     saved_replies: Number = 0
+    settings: Number = 0
     training_totals: Number = 0
     training_tokens: Number = 0
     views: Number = 0
@@ -336,6 +350,7 @@ Record = (
     | ReaderRecord
     | NoteRecord
     | SavedReplyRecord
+    | SettingRecord
     | TrainingTotalRecord
     | TrainingTokenRecord
     | ViewsRecord

@@ -200,6 +200,11 @@ class Visit:
         fields = {"group": "waiting", "seen": 0, "text.spam.max_links": "many " * 30}
         return self.seat.send("settings", **fields, password=PASSWORD)
 
+    def tried_setting(self) -> Response:
+        """Return the page with a form whose settings judge the last comments otherwise."""
+        fields = {"group": "waiting", "text.moderation.policy": "none", "try": "1"}
+        return self.seat.send("settings", **fields)
+
     def noted(self) -> Response:
         """Return the page with two private notes that wait, after one was answered."""
         note = {"url": PAGE, "title": TITLE, "author": "Rosa", "email": "rosa@home.example"}
@@ -427,7 +432,7 @@ MODERATION: Final[dict[str, list[State]]] = {
     "POST /moderation/replies": [lambda v: v.seat.send("replies", name="x" * 99, message="Hi")],
     "GET /moderation/outbox": [lambda v: v.seat.get("outbox"), lambda v: v.failed_mail()],
     "GET /moderation/dashboard": [lambda v: v.seat.get("dashboard")],
-    "POST /moderation/settings": [lambda v: v.wrong_setting()],
+    "POST /moderation/settings": [lambda v: v.wrong_setting(), lambda v: v.tried_setting()],
     "GET /moderation/settings": [
         lambda v: v.seat.get("settings"),
         lambda v: v.changed_setting(),

@@ -30,11 +30,11 @@ from commentsvc.db.schema.comments import (
     ThreadTable,
 )
 from commentsvc.db.schema.imports import ImportedRecordTable, ImportedThreadTable
-from commentsvc.db.schema.moderation import BanTable, SavedReplyTable
+from commentsvc.db.schema.moderation import BanTable, SavedReplyTable, SettingChangeTable
 from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderSessionTable, ReaderTable
-from commentsvc.model import AGING, views_tag
+from commentsvc.model import AGING, EVERY_TAG, SETTINGS_TAG, views_tag
 from commentsvc.spam import bans
 
 BAN: Final = "ban"
@@ -43,6 +43,7 @@ FOLLOWER: Final = "follower"
 READER: Final = "reader"
 NOTE: Final = "note"
 SAVED_REPLY: Final = "saved reply"
+SETTING: Final = "setting"
 ALIAS: Final = "alias"
 REACTION: Final = "reaction"
 TITLE: Final = "title"
@@ -143,6 +144,11 @@ def _saved_reply(row_id: Param, _name: Param, _number: Param) -> Select:
 
 
 @prepared
+def _setting(row_id: Param, _name: Param, _number: Param) -> Select:
+    return SettingChangeTable.delete().where(SettingChangeTable.id == row_id)
+
+
+@prepared
 def _alias(row_id: Param, _name: Param, number: Param) -> Select:
     used = CommentTable.select(CommentTable.id).where(CommentTable.thread == row_id)
     return ThreadTable.delete().where(
@@ -176,6 +182,7 @@ _TAKE_BACK: Final = {
     READER: _reader,
     NOTE: _private_note,
     SAVED_REPLY: _saved_reply,
+    SETTING: _setting,
     BAN: _ban,
     ALIAS: _alias,
     VIEWS: _views,
@@ -187,6 +194,8 @@ def take_back(tx: Transaction, import_id: int, started_at: int) -> None:
     table = ImportedRecordTable
     noted = table.select(table.row_id, table.name, table.number)
     noted = noted.where(table.import_id == import_id).order_by(table.row_id, table.name)
+    if tx.first(noted.where(table.kind == SETTING).limit(1)):
+        tx.purge(SETTINGS_TAG, EVERY_TAG)
     for kind, query in _TAKE_BACK.items():
         tx.change_each(query, tx.query(noted.where(table.kind == kind)))
     for thread_id, emoji, number in tx.query(noted.where(table.kind == REACTION)):

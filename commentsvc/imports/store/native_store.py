@@ -32,6 +32,7 @@ from commentsvc.db.schema.moderation import (
     ChangeTable,
     InternalNoteTable,
     SavedReplyTable,
+    SettingChangeTable,
     TrainingCommentTable,
     TrainingTokenTable,
     TrainingTotalTable,
@@ -62,6 +63,7 @@ from commentsvc.exports.records import (
     NoteRecord,
     ReaderRecord,
     SavedReplyRecord,
+    SettingRecord,
     SubscriberRecord,
     ThreadRecord,
     TrainingTokenRecord,
@@ -72,10 +74,11 @@ from commentsvc.feedback import reactions
 from commentsvc.imports import dates
 from commentsvc.imports.store import imported_records
 from commentsvc.markup import image_names
-from commentsvc.model import AGING, site_tag, thread_tag, views_tag
+from commentsvc.model import AGING, EVERY_TAG, SETTINGS_TAG, site_tag, thread_tag, views_tag
 from commentsvc.moderation.private_notes import KEY_BYTES
 from commentsvc.readers import accounts, follows
 from commentsvc.readers.accounts import SignedReader
+from commentsvc.settings.everyday import SETTINGS, SIGN_IN, SettingRefused
 from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util import timestamps
 from commentsvc.util.digest import digest
@@ -256,14 +259,21 @@ def add_other(tx: Transaction, line: bytes, site: str, import_id: int, *, keeps_
             _take_reader(tx, replace(record, site=site or record.site), import_id)
         case NoteRecord():
             _add_note(tx, record, site or record.site, import_id)
-        case BanRecord():
-            _add_ban(tx, record, import_id)
-        case SavedReplyRecord():
-            _add_saved_reply(tx, record, import_id)
         case ViewsRecord():
             _add_views(tx, record, site or record.site, import_id)
+        case SettingRecord():
+            _add_setting(tx, record, record.site and (site or record.site), import_id)
+        case BanRecord() | SavedReplyRecord():
+            _add_of_service(tx, record, import_id)
         case TrainingTotalRecord() | TrainingTokenRecord() if keeps_ids:
             _learn(tx, record)
+
+
+def _add_of_service(tx: Transaction, record: BanRecord | SavedReplyRecord, import_id: int) -> None:
+    if isinstance(record, BanRecord):
+        _add_ban(tx, record, import_id)
+    else:
+        _add_saved_reply(tx, record, import_id)
 
 
 def _learn(tx: Transaction, record: TrainingTotalRecord | TrainingTokenRecord) -> None:
@@ -313,6 +323,33 @@ def _add_saved_reply(tx: Transaction, record: SavedReplyRecord, import_id: int) 
     )
     for (reply_id,) in tx.query(reply.returning(SavedReplyTable.id)):
         imported_records.note(tx, import_id, imported_records.SAVED_REPLY, reply_id)
+
+
+def _add_setting(tx: Transaction, record: SettingRecord, site: str, import_id: int) -> None:
+    """Add a setting that can be changed in the browser, unless it was changed there already.
+
+    Who may write is left to the settings of this service: see `everyday.apply`.
+    """
+    setting = SETTINGS.get(record.key)
+    if setting is None or setting.is_of_site != bool(site) or record.key == SIGN_IN:
+        return
+    if site and not tx.first(SiteTable.select(SiteTable.id).where(SiteTable.name == site)):
+        return
+    try:
+        value = setting.parse(record.value)
+    except SettingRefused:
+        return
+    table = SettingChangeTable
+    is_it = (table.key == record.key) & (table.site == site if site else table.site.is_null())
+    newest = tx.first(table.select(table.new).where(is_it).order_by(table.id.desc()).limit(1))
+    if newest and newest[0] is not None:
+        return
+    new = msgspec.json.encode(value).decode()
+    row = {"site": site or None, "key": record.key, "new": new, "actor": record.actor}
+    added = table.insert(row | {"created_at": dates.moment(record.changed)}).returning(table.id)
+    [(change_id,)] = tx.query(added)
+    imported_records.note(tx, import_id, imported_records.SETTING, change_id)
+    tx.purge(SETTINGS_TAG, EVERY_TAG)
 
 
 def _take_subscriber(tx: Transaction, record: SubscriberRecord, site: str, import_id: int) -> None:

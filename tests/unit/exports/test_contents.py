@@ -24,6 +24,7 @@ from commentsvc.exports.records import (
     ReaderRecord,
     Record,
     SavedReplyRecord,
+    SettingRecord,
     SubscriberRecord,
     ThreadRecord,
     TrainingTokenRecord,
@@ -40,13 +41,16 @@ from commentsvc.moderation import (
     private_notes,
     retention,
     saved_replies,
+    stored_settings,
     threads,
     undo,
 )
 from commentsvc.moderation.private_notes import NewNote
+from commentsvc.moderation.stored_settings import Change
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.accounts import SignedReader
-from commentsvc.settings.schema import CommentsSettings
+from commentsvc.settings.loader import LoadedSettings
+from commentsvc.settings.schema import CommentsSettings, Settings, Site
 from commentsvc.spam import bans
 from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util.timestamps import rfc3339_ms
@@ -100,6 +104,11 @@ def fill(database: Database) -> None:
     database.write_now(accounts.set_trust, cleo.id, "Mo", NOW)
     thanks = ("Thanks", "Thank you!", "Mo", NOW, CommentsSettings())
     database.write_now(saved_replies.save, *thanks)
+    loaded = LoadedSettings(Settings(sites=(Site(), Site(name="other"))))
+    wanted = {("", "spam.blocked_words"): ("pills",), ("other", "site.close_days"): 90}
+    for value, who in ((8, "Jo"), (9, "Mo")):
+        done = Change(wanted | {("", "spam.max_links"): value}, 99, who, NOW)
+        database.write_now(stored_settings.store, loaded, done)
     mo = permissions.actor(1, "Mo", "moderator", "")
     database.write_now(internal_notes.add, mo, 1, "Known from elsewhere", NOW)
     old = {"author": "Cleo", "email": "cleo@old.example", "reader_id": cleo.id}
@@ -191,6 +200,12 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
     assert of(SavedReplyRecord, found) == [
         SavedReplyRecord("Thanks", "Thank you!", "Mo", rfc3339_ms(NOW))
     ]
+    changed = rfc3339_ms(NOW)
+    assert of(SettingRecord, found) == [
+        SettingRecord("spam.blocked_words", ["pills"], "Jo", changed),
+        SettingRecord("site.close_days", 90, "Jo", changed, "other"),
+        SettingRecord("spam.max_links", 9, "Mo", changed),
+    ]
     assert of(SubscriberRecord, found) == [
         SubscriberRecord("blog", "ann@blog.example", "asked", rfc3339_ms(NOW))
     ]
@@ -208,6 +223,7 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
         comments=3,
         bans=3,
         saved_replies=1,
+        settings=3,
         subscribers=1,
         followers=2,
         readers=1,
@@ -253,6 +269,7 @@ def test_one_site_comes_without_what_belongs_to_all(database: Database) -> None:
     assert {record.site for record in of(CommentRecord, found)} == {"blog"}
     assert {record.site for record in of(ThreadRecord, found)} == {"blog"}
     assert not of(BanRecord, found)
+    assert not of(SettingRecord, found)
     assert not of(ReaderRecord, found)
     assert not of(TrainingTokenRecord, found)
     with pytest.raises(UnknownSiteError, match="There are: blog, other"):

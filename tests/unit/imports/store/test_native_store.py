@@ -25,9 +25,11 @@ from commentsvc.feedback.reactions import Reaction
 from commentsvc.imports.store import store
 from commentsvc.markup import image_names
 from commentsvc.model import APPROVED, DELETED
-from commentsvc.moderation import changes, pins, retention, threads, undo
+from commentsvc.moderation import changes, pins, retention, stored_settings, threads, undo
+from commentsvc.moderation.stored_settings import Change
 from commentsvc.readers import accounts, follows, subscriptions
-from commentsvc.settings.schema import DatabaseSettings
+from commentsvc.settings.loader import LoadedSettings
+from commentsvc.settings.schema import DatabaseSettings, Settings
 from commentsvc.spam import bans
 from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util.clock import SYSTEM_CLOCK
@@ -278,6 +280,42 @@ def test_taking_an_import_back_leaves_what_was_there_before(
     with opened(tmp_path) as database:
         assert exported(database).decode().splitlines() == before.decode().splitlines()
         assert database.read_now(integrity.check) == []
+
+
+def test_settings_are_imported_unless_they_are_changed_here_or_impossible(tmp_path: Path) -> None:
+    header = b'{"type":"header","format":"commentsvc","version":1}'
+    settings = (
+        b'"key":"spam.max_links","value":7',
+        b'"key":"spam.trust_after","value":7',
+        b'"key":"spam.spam_score","value":7',
+        b'"key":"mail.host","value":"evil.example"',
+        b'"key":"site.sign_in","value":["mail","required"],"site":"blog"',
+        b'"key":"site.close_days","value":-1,"site":"blog"',
+        b'"key":"site.close_days","value":9',
+        b'"key":"site.close_days","value":9,"site":"other"',
+        b'"key":"site.title","value":"Oaks","site":"gone"',
+    )
+    changed = b'"actor":"Mo","changed":"2026-01-02T03:04:05.000Z"'
+    lines = [b'{"type":"setting",%s,%s}' % (each, changed) for each in settings]
+    end = b'{"type":"end","settings":%d}' % len(lines)
+    path = tmp_path / "export.ndjson"
+    path.write_bytes(b"\n".join([header, *lines, end, b""]))
+    loaded = LoadedSettings(Settings())
+    with opened(tmp_path) as database:
+        done = Change({("", "spam.max_links"): 5}, 0, "Jo", NOW)
+        database.write_now(stored_settings.store, loaded, done)
+    done = run(tmp_path, "commentsvc", path)
+    assert done.exit_code == 0, done.output
+    with opened(tmp_path) as database:
+        assert database.read_now(stored_settings.values) == {
+            ("", "spam.max_links"): 5,
+            ("", "spam.spam_score"): 7,
+            ("other", "site.close_days"): 9,
+        }
+        assert [each.actor for each in database.read_now(stored_settings.current)][-1] == "Mo"
+    assert run(tmp_path, "--undo", 1).exit_code == 0
+    with opened(tmp_path) as database:
+        assert database.read_now(stored_settings.values) == {("", "spam.max_links"): 5}
 
 
 def test_taking_an_import_back_keeps_what_readers_did_since(export: Path, tmp_path: Path) -> None:
