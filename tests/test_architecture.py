@@ -205,6 +205,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "admin.saved_replies": "moderation/test_saved_replies: the page, and what it refuses",
     "blog.sitemap": "blog/test_unlisted and mentions/test_page_posts: what is listed, and how much",
     "cli.moved_pages": "cli/test_threads: what is searched, shown and moved",
+    "cli.trial": "e2e/test_stored_settings: beside the server and alone",
     "cli.translations": "cli/test_threads: what is searched, shown and merged",
     "markup.foreign_html": "mentions/test_verifier and util/test_threads: how long it takes",
     "mentions.comments": "mentions/test_verifier and test_poller: what becomes of a mention",

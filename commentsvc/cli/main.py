@@ -267,7 +267,13 @@ def _supervise(
     metavar="URL|FILE",
     help="Also compare a text that `legal` wrote, and that is published there, to the settings.",
 )
-def check(data: Path, settings_file: Path | None, published: tuple[str, ...]) -> None:
+@click.option(
+    "--try",
+    "tries",
+    is_flag=True,
+    help="Also say how these settings judge the comments of the last 30 days.",
+)
+def check(data: Path, settings_file: Path | None, published: tuple[str, ...], tries: bool) -> None:
     """Check the settings and the database.
 
     The exit code is 1 if there is a fault.
@@ -301,6 +307,11 @@ def check(data: Path, settings_file: Path | None, published: tuple[str, ...]) ->
     else:
         try:
             problems += _check_database(data, database, settings, settings_file)
+            if tries and not problems:
+                from commentsvc.cli import trial
+
+                for line in trial.lines(data, settings_file):
+                    click.echo(line)
         except expected() as error:
             problems.append(str(error))
     if problems:

@@ -65,7 +65,7 @@ def settings_for(data: Path, settings_file: Path | None, *sections: str) -> Sett
     server = server_settings(data)
     file = find_settings(settings_file, data)
     if server is None:
-        return _without_server(data, file)
+        return without_server(data, file)
     if lines := [*_differences(data, file, server, sections)]:
         raise Failure(lines)
     return server
@@ -76,10 +76,10 @@ def settings_in_force(data: Path, settings_file: Path | None) -> Settings:
 
     Raise SettingsError; ControlError.
     """
-    return server_settings(data) or _without_server(data, find_settings(settings_file, data))
+    return server_settings(data) or without_server(data, find_settings(settings_file, data))
 
 
-def _without_server(data: Path, file: Path | None) -> Settings:
+def without_server(data: Path, file: Path | None) -> Settings:
     """Return the settings of the file, and of the database where that can be read."""
     loaded = loader.load_with_locations(file)
     with suppress(DatabaseError):  # it may have no tables yet

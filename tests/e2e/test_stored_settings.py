@@ -87,6 +87,22 @@ def test_what_the_environment_sets_cannot_be_changed(data: Path, start: Start) -
     assert service.submit("/a/", "Hello", author="Zoe").status == 201
 
 
+def test_check_tries_changed_settings_on_the_last_comments(data: Path, start: Start) -> None:
+    service = start(data, environ={"COMMENTSVC_MODERATION_POLICY": "none"})
+    assert service.submit("/a/", "Hello", author="Zoe").status == 201
+    tried = command("check", "--try", "--data", data).out.partition("tried: ")[2]
+    assert tried.splitlines() == [
+        "1 comment of the last 30 days",
+        "  published at once: 0, with the server's settings 1",
+        "  waiting: 1, with the server's settings 0",
+        "  spam: 0, with the server's settings 0",
+        "  published at once -> waiting: 1, such as 1",
+    ]
+    assert service.stop() == 0
+    tried = command("check", "--try", "--data", data).out.partition("tried: ")[2]
+    assert tried.splitlines()[1:] == ["  published at once: 0", "  waiting: 1", "  spam: 0"]
+
+
 def test_a_sign_in_that_the_file_contradicts_refuses_a_start_and_check_says_so(
     data: Path, start: Start
 ) -> None:

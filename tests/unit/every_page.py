@@ -202,7 +202,7 @@ class Visit:
 
     def tried_setting(self) -> Response:
         """Return the page with a form whose settings judge the last comments otherwise."""
-        fields = {"group": "waiting", "text.moderation.policy": "none", "try": "1"}
+        fields = {"group": "waiting", "text.spam.blocked_words": "hello\nyou", "try": "1"}
         return self.seat.send("settings", **fields)
 
     def noted(self) -> Response:

@@ -106,8 +106,8 @@ def fill(database: Database) -> None:
     database.write_now(saved_replies.save, *thanks)
     loaded = LoadedSettings(Settings(sites=(Site(), Site(name="other"))))
     wanted = {("", "spam.blocked_words"): ("pills",), ("other", "site.close_days"): 90}
-    for value, who in ((8, "Jo"), (9, "Mo")):
-        done = Change(wanted | {("", "spam.max_links"): value}, 99, who, NOW)
+    for most, who in ((8, "Jo"), (9, "Mo")):
+        done = Change(wanted | {("", "spam.max_links"): most}, 99, who, NOW)
         database.write_now(stored_settings.store, loaded, done)
     mo = permissions.actor(1, "Mo", "moderator", "")
     database.write_now(internal_notes.add, mo, 1, "Known from elsewhere", NOW)

@@ -302,8 +302,8 @@ def test_settings_are_imported_unless_they_are_changed_here_or_impossible(tmp_pa
     path.write_bytes(b"\n".join([header, *lines, end, b""]))
     loaded = LoadedSettings(Settings())
     with opened(tmp_path) as database:
-        done = Change({("", "spam.max_links"): 5}, 0, "Jo", NOW)
-        database.write_now(stored_settings.store, loaded, done)
+        change = Change({("", "spam.max_links"): 5}, 0, "Jo", NOW)
+        database.write_now(stored_settings.store, loaded, change)
     done = run(tmp_path, "commentsvc", path)
     assert done.exit_code == 0, done.output
     with opened(tmp_path) as database:
