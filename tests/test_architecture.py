@@ -638,6 +638,8 @@ PROMISED: dict[str, tuple[str, str]] = {
     "moderation.private_notes.MOST": ("1000", "at most 1,000 that wait and 1,000 that are spam"),
     "moderation.private_notes.FLOOD": ("20", "after 20 in an hour"),
     "settings.schema.pending_limit": ("'20/day'", "At most 20 comments a day from one network"),
+    "spam.dry_run.MOST": ("2000", "reads at most 2,000 comments for at most 5 s"),
+    "spam.dry_run.LONGEST_MS": ("5000.0", "reads at most 2,000 comments for at most 5 s"),
     "settings.schema.miss_limit": ("'6000/minute'", "One network may cause 6 s of work a minute"),
 }
 
