@@ -11,6 +11,8 @@ _TRANSLATED: Final = IPv6Network("64:ff9b::/96")
 _UNICAST: Final = IPv6Network("2000::/3")
 # These are not public either, but not every version of `ipaddress` knows: RFC 6890, RFC 9637.
 _RESERVED: Final = (ip_network("192.0.0.0/24"), ip_network("3fff::/20"))
+# ISATAP (RFC 5214, section 6.1): the middle of an IPv6 address whose end is an IPv4 address.
+_ISATAP: Final = (0x5EFE, 0x0200_5EFE)
 
 # This machine and its link, and groups: closed to strangers always.
 _LOCAL: Final = tuple(
@@ -22,8 +24,16 @@ _LOCAL: Final = tuple(
         ),
     )
 )
-# Where clouds give out their secrets, besides 169.254.169.254.
-_METADATA: Final = tuple(map(ip_address, ("100.100.100.200", "192.0.0.192", "fd00:ec2::254")))
+# Where clouds give out their secrets, besides link-local addresses. That of Azure looks public.
+_METADATA: Final = tuple(
+    map(
+        ip_address,
+        (
+            *("100.100.100.200", "168.63.129.16", "192.0.0.192"),
+            *("fd00:42::42", "fd00:c1::a9fe:a9fe", "fd00:ec2::23", "fd00:ec2::254", "fd20:ce::254"),
+        ),
+    )
+)
 
 # IPv6 networks whose addresses carry any IPv4 address: mapped, translated, 6to4, Teredo.
 _CARRIERS: Final = (
@@ -41,7 +51,7 @@ def is_public(address: str) -> bool:
 def _is_public(ip: IPv4Address | IPv6Address) -> bool:
     if isinstance(ip, IPv6Address) and not (ip in _UNICAST or ip in _TRANSLATED):
         return False
-    reserved = any(ip in network for network in _RESERVED)
+    reserved = ip in _METADATA or any(ip in network for network in _RESERVED)
     return ip.is_global and not ip.is_multicast and not reserved
 
 
@@ -52,7 +62,7 @@ def _within(ip: IPv4Address | IPv6Address) -> list[IPv4Address | IPv6Address]:
     if ip.ipv4_mapped:
         return [ip.ipv4_mapped]
     inner = [ip.sixtofour, *(ip.teredo or ())]
-    if ip in _TRANSLATED:
+    if ip in _TRANSLATED or int(ip) >> 32 & 0xFFFFFFFF in _ISATAP:
         inner.append(IPv4Address(int(ip) & 0xFFFFFFFF))
     return [ip, *(each for each in inner if each)]
 
