@@ -53,7 +53,7 @@ def read(token: str, secret: str, audience: str, now: int) -> BlogUser:
     try:
         decoded = jwt.decode(token, OctKey.import_key(secret), algorithms=["HS256"])
         user = msgspec.convert(decoded.claims, BlogUser)
-    except (JoseError, ValueError, TypeError) as error:  # msgspec's errors are ValueErrors
+    except (JoseError, ValueError, TypeError, RecursionError) as error:  # also msgspec's errors
         raise BlogTokenRefused(f"blog: the token is not valid: {error}") from error
     seconds = now // 1_000
     if user.aud.rstrip("/") != audience.rstrip("/"):

@@ -38,6 +38,11 @@ from commentsvc.util.text import one_line, shortened
 SUBJECT_LENGTH: Final = 150
 TITLE_LEFT: Final = 30
 
+# Characters of a name and its address that fit in one line of 78 (RFC 5322, 2.1.1): `From: "" <>`.
+ONE_LINE: Final = 67
+# What a name may have in quotation marks alone (RFC 5322, 3.2.3).
+_QUOTED: Final = re.compile(r'[()<>@,;:\\"\[\].]+').sub
+
 # Empty lines that templates leave. Quotations have none: each of their lines begins with ">".
 _GAPS: Final = re.compile(r"\n{3,}")
 
@@ -97,7 +102,7 @@ class MailComposer:
             title = content.subject.get("title", "")
             title = shortened(title, max(len(title) - excess, TITLE_LEFT))
             subject = replace(subject, params=content.subject | {"title": title})
-        message["From"] = _addressed(self._mail.sender, _header_text(name))
+        message["From"] = _addressed(self._mail.sender, name)
         message["To"] = _addressed(recipient)
         message["Subject"] = _header_text(f"[{name}] {subject}")[:SUBJECT_LENGTH]
         message["Date"] = datetime.fromtimestamp(row.created_at // 1_000, UTC)
@@ -128,10 +133,16 @@ def _addressed(address: str, name: str = "") -> Address:
     """Return an address for a header field. Raise DeliveryRejected.
 
     Its parts may be other letters than ASCII (RFC 6532); Python refuses these in a whole address.
+    Where it breaks a line, it forgets the quotation marks of a name (before 3.11.11), so that each
+    comma would begin another address.
     """
     local, _, domain = deliverable(address).rpartition("@")
     if not local:
         raise DeliveryRejected(f"{address!r} is no address that mail can be sent to")
+    name = _header_text(name)
+    escaped = name.count('"') + name.count("\\")
+    if len(name) + escaped + len(address) > ONE_LINE:
+        name = one_line(_QUOTED(" ", name))
     return Address(name, local, domain)
 
 

@@ -96,6 +96,31 @@ def test_whatever_the_form_takes_as_an_address_is_mailed(database: Database, add
     assert f"{to.username}@{to.domain}" == deliverable(address)
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Ann and Bo, a very long title of a blog, with commas, about cooking, e@evil.example",
+        "Der Ärger, mit den Öfen, und <anderes@evil.example>, was man so kennt, und liebt",
+        'Say "hello, world" to ' + "the very long title, " * 5 + "\\ end", "日本語、" * 30,
+        "a, " * 60, *("," * n for n in (44, 45, 46, 47, 48)), *('"' * n for n in (22, 23, 24, 45)),
+        "\\" * 24, "Ann & Bo: a blog", "x" * 200, "<", ",,,,", "(a) [b] {c}; d: e. f@g",
+    ],
+)  # fmt: skip
+def test_a_mail_has_one_sender_whatever_the_blog_is_called(database: Database, title: str) -> None:
+    """Regression: Python lost the quotation marks of a long name, and each comma began another."""
+    add(database)
+    site = replace(SETTINGS.sites[0], title=title)
+    mails = MailComposer(replace(SETTINGS, sites=(site,)), LINKS)
+    envelope = database.read_now(mails.compose, ROW)
+    assert envelope
+    for each in (policy.SMTP, policy.SMTP.clone(utf8=True), policy.default):
+        sent = envelope.message.as_bytes(policy=each)
+        parsed: Any = message_from_string(sent.decode(), policy=policy.default)
+        [sender] = parsed["From"].addresses
+        assert sender.addr_spec == SETTINGS.mail.sender
+        assert not parsed["From"].defects
+
+
 def part(message: EmailMessage, kind: str) -> str:
     body = message.get_body((kind,))
     assert body
