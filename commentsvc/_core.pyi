@@ -243,6 +243,37 @@ class Request:
         answered before.
         """
 
+    def begin(
+        self, status: int, headers: Sequence[tuple[str, str]], body: bytes, number: int, /
+    ) -> bool:
+        """Answer with a head and the beginning of a body whose length is not known.
+
+        Then this object is used up. `Server.drain` returns a new one for the same request, with
+        this `number` (1 to 2**64 - 1), when the client has taken all that was sent, or has left.
+        Call `send` or `end` on that. If it is freed without either, or if nothing comes for as long
+        as a handler may take, the connection ends before the end of the body.
+
+        HEAD gets the head alone; then the answer is complete and this returns False. `body` has at
+        most 128 KiB. Raise as `respond` does, and ValueError for a status without a body.
+        """
+
+    @property
+    def number(self) -> int:
+        """The number that `begin` was given; 0 for a request whose answer has not begun."""
+
+    @property
+    def left(self) -> bool:
+        """Whether the client of an answer that has begun has left: what is sent is dropped."""
+
+    def send(self, data: bytes, /) -> None:
+        """Send the next piece, of 1 byte to 128 KiB, after `begin`; this object is used up then.
+
+        Raise ValueError for another size, RuntimeError if the answer has not begun.
+        """
+
+    def end(self, data: bytes = b"", /) -> None:
+        """Do as `send` with the last piece, which may be empty."""
+
     def stream(
         self,
         headers: Sequence[tuple[str, str]],

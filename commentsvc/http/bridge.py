@@ -25,6 +25,7 @@ from typing import Final, NamedTuple, Protocol, TypedDict
 from commentsvc import _core
 from commentsvc.http import listening, messages, refusals
 from commentsvc.http.compression import compressed
+from commentsvc.http.pieces import PieceSender
 from commentsvc.settings.schema import ServerSettings
 from commentsvc.util.threads import ANSWERS, PROCESS, run_in
 
@@ -204,6 +205,7 @@ class Bridge:
         self._tasks: dict[_core.Request, asyncio.Task[None]] = {}  # of unanswered requests
         self._corked = False
         self._committing: frozenset[str] = frozenset()
+        self._pieces = PieceSender()
 
     def show_errors(self, pages: ErrorPageMaker) -> None:
         """Show other pages for errors from now on, except for those that the core answers."""
@@ -313,6 +315,7 @@ class Bridge:
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await self._pieces.stop()
 
     def release(self) -> Sockets:
         """Return listeners and idle connections after a stop with `keep`; the caller owns them."""
@@ -327,7 +330,10 @@ class Bridge:
         shared: Shared = {}
         self._cork()
         for call in calls:
-            self._begin(call, shared)
+            if call.number:
+                self._pieces.go_on(call)
+            else:
+                self._begin(call, shared)
         self._uncork()
 
     def _report_out_of_fds(self) -> None:
@@ -403,6 +409,9 @@ class Bridge:
                 if call.stream(response.headers, response.body, response.follows, *response.group):
                     return
                 response = FULL
+            if response.pieces is not None:
+                self._pieces.begin(call, response)
+                return
             if self._pages and response.status >= 400:
                 response = self._pages.in_place_of(response, request)
             call.respond(

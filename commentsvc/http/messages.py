@@ -9,7 +9,7 @@ here depends on cookies: a request is judged by its content and its origin.
 import logging
 import re
 import socket
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from urllib.parse import unquote
@@ -104,6 +104,9 @@ class Response(msgspec.Struct, frozen=True):
     An answer that `follows` a tag is a stream: it goes on with what is published under the tag.
     Only a handler that is a plain function can be sure to miss nothing. `group` is a number that
     some clients share, and how many streams they may have together, 0 for no limit.
+
+    With `pieces`, each of 1 to `pieces.LARGEST` bytes, these follow `body`: an answer whose length
+    is not known. They are asked for as the client takes them, and closed if it leaves.
     """
 
     status: int
@@ -112,6 +115,7 @@ class Response(msgspec.Struct, frozen=True):
     tags: tuple[str, ...] = ()
     follows: str = ""
     group: tuple[int, int] = (0, 0)
+    pieces: AsyncGenerator[bytes] | None = None
     gzip: bytes = b""
     brotli: bytes = b""
 

@@ -62,6 +62,8 @@ enum {
     LIMIT_QUIET_MS = 1000,
     /* Milliseconds for which a client may take none of the bytes that wait for it. */
     LIMIT_WRITE_MS = 30000,
+    /* Bytes of one piece of an answer whose length is not known. */
+    LIMIT_PIECE = 128 * 1024,
     /* Bytes of one event of a stream: a few lines that say what has changed. */
     LIMIT_EVENT = 16 * 1024,
     /* Bytes that may wait for a stream's client in the process. Its socket buffers more of them. */

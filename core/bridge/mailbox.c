@@ -49,13 +49,13 @@ void mailbox_wake(struct mailbox *mailbox)
         continue;
 }
 
-/* The number of messages now; 0 if it was full and has not taken `message`. */
-static uint32_t append(struct mailbox *mailbox, struct message *message)
+/* The number of messages now; 0 if there were `limit` already and it has not taken `message`. */
+static uint32_t append(struct mailbox *mailbox, struct message *message, uint32_t limit)
 {
     message->next = NULL;
     pthread_mutex_lock(&mailbox->lock);
     uint32_t count = 0;
-    if (mailbox->count < mailbox->limit) {
+    if (mailbox->count < limit) {
         *mailbox->end = message;
         mailbox->end = &message->next;
         count = ++mailbox->count;
@@ -66,7 +66,7 @@ static uint32_t append(struct mailbox *mailbox, struct message *message)
 
 bool mailbox_push(struct mailbox *mailbox, struct message *message)
 {
-    uint32_t count = append(mailbox, message);
+    uint32_t count = append(mailbox, message, mailbox->limit);
     if (count == 1)
         mailbox_wake(mailbox);
     return count > 0;
@@ -74,7 +74,12 @@ bool mailbox_push(struct mailbox *mailbox, struct message *message)
 
 bool mailbox_add(struct mailbox *mailbox, struct message *message)
 {
-    return append(mailbox, message) > 0;
+    return append(mailbox, message, mailbox->limit) > 0;
+}
+
+void mailbox_return(struct mailbox *mailbox, struct message *message)
+{
+    (void)append(mailbox, message, UINT32_MAX);
 }
 
 struct message *mailbox_take(struct mailbox *mailbox)

@@ -34,6 +34,9 @@ bool mailbox_push(struct mailbox *mailbox, struct message *message);
  * soon. */
 bool mailbox_add(struct mailbox *mailbox, struct message *message);
 
+/* As `mailbox_add`, but also when the mailbox is full. */
+void mailbox_return(struct mailbox *mailbox, struct message *message);
+
 /* Take all messages, oldest first, linked by `next`; the caller owns them. NULL if it is empty. The
  * descriptor is not readable after this. */
 struct message *mailbox_take(struct mailbox *mailbox);

@@ -21,6 +21,13 @@ static bool is_stream(const struct request *request, const struct response *resp
     return response->follows.size > 0 && request->method != METHOD_HEAD;
 }
 
+static enum reply_kind kind_of(const struct request *request, const struct response *response)
+{
+    if (is_stream(request, response))
+        return REPLY_STREAM;
+    return response->in_pieces && request->method != METHOD_HEAD ? REPLY_BEGINNING : REPLY_ANSWER;
+}
+
 /* Whether the response is only for pages of the origin that the request names. */
 static bool varies_by_origin(const struct response *response)
 {
@@ -71,8 +78,8 @@ static char *render(struct reply *reply, const struct request *request,
     char *start = (char *)reply, *at = (char *)(reply->tags + reply->tag_count);
     at = write_subject(request, response, origin, at);
     reply->full.start = (uint32_t)(at - start);
-    if (response->follows.size > 0)
-        return response_write_stream(at, response, reply->chunked, &reply->full);
+    if (response->follows.size > 0 || response->in_pieces)
+        return response_write_open(at, response, reply->chunked, &reply->full);
     at = response_write_full(at, response, etags->of[CODING_IDENTITY], &reply->full);
     if (reply->tag_count == 0)
         return at;
@@ -132,7 +139,7 @@ struct reply *reply_new(const struct request *request, const struct response *gi
         .python_us = (uint32_t)((clock_exact() - request->drained_at) / 1000),
         .sequence = request->sequence,
         .target_size = (uint32_t)subject,
-        .kind = is_stream(request, &response) ? REPLY_STREAM : REPLY_ANSWER,
+        .kind = kind_of(request, &response),
         .chunked = !request->http10,
         .group = response.group,
         .group_limit = response.group_limit,
@@ -165,5 +172,6 @@ struct response_view reply_view(const struct reply *reply)
 
 void reply_free(struct reply *reply)
 {
+    request_free(reply->request);
     free(reply);
 }

@@ -12,9 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The target of a stream is the tag that it follows, since its response is for one client only;
- * that of an event is the tag of the streams that get it, and it has no address. */
-enum reply_kind { REPLY_ANSWER, REPLY_STREAM, REPLY_EVENT };
+/* A beginning and a piece are parts of an answer, see piece.h. The target of a stream is the tag
+ * that it follows, since its response is for one client only; that of an event is the tag of the
+ * streams that get it, and it has no address. */
+enum reply_kind { REPLY_ANSWER, REPLY_BEGINNING, REPLY_PIECE, REPLY_STREAM, REPLY_EVENT };
 
 struct reply {
     struct message message;
@@ -33,7 +34,9 @@ struct reply {
     bool etag_matches;            /* the request's If-None-Match names the ETag of its variant */
     enum reply_kind kind;
     bool by_origin; /* its key has the origin */
-    bool chunked;   /* a stream's body is, since its client speaks HTTP/1.1 */
+    bool chunked;   /* the body of a beginning or a stream is, since its client speaks HTTP/1.1 */
+    bool aborted;   /* a piece: there is no more of it, and its client must notice */
+    struct request *request; /* owns: of a beginning or a piece, unless it is the last; or NULL */
     uint32_t group; /* of clients, as in the response */
     uint32_t group_limit;
     uint32_t python_us; /* microseconds from Python's taking the request to this answer */

@@ -81,6 +81,14 @@ void request_free(struct request *request)
     free(request);
 }
 
+void request_begin(struct request *request, uint64_t number)
+{
+    free(request->stale);
+    request->stale = NULL;
+    request->begun = true;
+    request->number = number;
+}
+
 struct slice request_target(const struct request *request)
 {
     return slice_of(request->bytes, request->target_size);

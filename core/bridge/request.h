@@ -20,9 +20,12 @@ struct request {
     enum method method;
     bool http10;
     bool storable; /* a GET or HEAD without a body, or a POST that has a key */
+    bool begun;    /* it has the head of its answer, and comes back for each piece; see piece.h */
+    bool left;     /* its client has left meanwhile, or was closed: no more pieces are wanted */
     struct peer peer;
     struct budget *budget; /* borrows: where the block is counted, or NULL */
     void *stale;           /* owns: the stale entry that the new response replaces, or NULL */
+    uint64_t number;       /* once it has begun: by which Python knows the answer */
     size_t target_size, fields_size;
     size_t body_size, body_capacity;
     size_t body_limit; /* bytes of the body, at most */
@@ -38,6 +41,9 @@ struct request *request_new(const struct head *head, struct budget *budget);
 struct request *request_append(struct request *request, struct slice piece);
 
 void request_free(struct request *request);
+
+/* Note that its answer begins, and comes in pieces; see piece.h. */
+void request_begin(struct request *request, uint64_t number);
 
 struct slice request_target(const struct request *request);
 struct slice request_fields(const struct request *request);

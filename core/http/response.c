@@ -186,7 +186,7 @@ char *response_write_chunk(char *at, struct slice data)
     return put(at, "\r\n", 2);
 }
 
-char *response_write_stream(char *at, const struct response *response, bool chunked,
+char *response_write_open(char *at, const struct response *response, bool chunked,
                             struct rendered *rendered)
 {
     static const struct slice coding = {"Transfer-Encoding: chunked\r\n", 28};

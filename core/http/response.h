@@ -22,6 +22,7 @@ struct response {
     struct slice brotli;
     const uint32_t *tags; /* indexes, see bridge/tag.h */
     size_t tag_count;     /* 0: it is not cached */
+    bool in_pieces;       /* `body` is only its beginning: its length is not known yet */
     struct slice follows; /* of a stream: the tag whose events it sends; empty: no stream */
     uint32_t group;       /* of clients that share a limit of streams, any number */
     uint32_t group_limit; /* that limit; 0: none */
@@ -135,10 +136,10 @@ char *response_write_variants(char *at, const struct response *response, const s
 const char *response_find_variant(const char *at, unsigned codings, enum coding coding,
                                   struct rendered_variant *found);
 
-/* Write the head of a stream and its first bytes; fill `rendered` except its start. Return the end.
- */
-char *response_write_stream(char *at, const struct response *response, bool chunked,
-                            struct rendered *rendered);
+/* Write the head of a response without a length, and its first bytes; fill `rendered` except its
+ * start. Return the end. */
+char *response_write_open(char *at, const struct response *response, bool chunked,
+                          struct rendered *rendered);
 
 /* Write `data`, which is not empty, as one chunk (RFC 9112 section 7.1). Return the end. */
 char *response_write_chunk(char *at, struct slice data);

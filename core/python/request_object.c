@@ -2,6 +2,7 @@
 #include "python/module.h"
 
 #include "base/buffer.h"
+#include "bridge/piece.h"
 #include "http/response.h"
 
 #include <string.h>
@@ -30,6 +31,17 @@ static struct request *request_of(PyObject *object)
     if (!request)
         PyErr_SetString(PyExc_RuntimeError, "the request is already answered");
     return request;
+}
+
+/* The same of a request whose answer has begun, or has not. */
+static struct request *request_that(PyObject *object, bool has_begun)
+{
+    struct request *request = request_of(object);
+    if (!request || request->begun == has_begun)
+        return request;
+    PyErr_SetString(PyExc_RuntimeError,
+                    has_begun ? "the answer has not begun" : "the answer has begun");
+    return NULL;
 }
 
 static PyObject *latin1(struct slice text)
@@ -86,6 +98,18 @@ static PyObject *Request_client(PyObject *object, void *Py_UNUSED(closure))
     if (!request->peer.proxied)
         Py_RETURN_NONE;
     return PyUnicode_FromString(request->peer.client);
+}
+
+static PyObject *Request_number(PyObject *object, void *Py_UNUSED(closure))
+{
+    struct request *request = request_of(object);
+    return request ? PyLong_FromUnsignedLongLong(request->number) : NULL;
+}
+
+static PyObject *Request_left(PyObject *object, void *Py_UNUSED(closure))
+{
+    struct request *request = request_of(object);
+    return request ? PyBool_FromLong(request->left) : NULL;
 }
 
 static PyObject *Request_header(PyObject *object, PyObject *name)
@@ -167,9 +191,13 @@ static int answer(RequestObject *self, const struct response *response)
     struct reply *reply = reply_new(self->request, response);
     if (!reply)
         return PyErr_NoMemory(), -1;
+    bool begins = reply->kind == REPLY_BEGINNING;
+    if (begins)
+        reply->request = self->request;
     if (!server_send(self->server->server, reply))
         return reply_free(reply), 0;
-    request_free(self->request);
+    if (!begins)
+        request_free(self->request);
     self->request = NULL;
     return 1;
 }
@@ -198,7 +226,7 @@ static PyObject *Request_respond(PyObject *object, PyObject *args, PyObject *kwa
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "iOy#|Oy#y#:respond", names, &status, &headers,
                                      &body, &body_size, &tags, &gzip, &gzip_size, &brotli,
                                      &brotli_size) ||
-        !request_of(object))
+        !request_that(object, false))
         return NULL;
     if (status < 200 || status > 599 || status == 304)
         return PyErr_SetString(PyExc_ValueError, "status must be 200 to 599, and not 304"), NULL;
@@ -225,7 +253,7 @@ static PyObject *Request_stream(PyObject *object, PyObject *args)
     unsigned int group = 0, group_limit = 0;
     if (!PyArg_ParseTuple(args, "Oy#s#|II:stream", &headers, &body, &body_size, &tag, &tag_size,
                           &group, &group_limit) ||
-        !request_of(object))
+        !request_that(object, false))
         return NULL;
     if (tag_size == 0)
         return PyErr_SetString(PyExc_ValueError, "a stream follows a tag"), NULL;
@@ -238,6 +266,71 @@ static PyObject *Request_stream(PyObject *object, PyObject *args)
     };
     int result = answer_with((RequestObject *)object, headers, &response);
     return result < 0 ? NULL : PyBool_FromLong(result);
+}
+
+/* Send a piece, and give the request away with it. 0, or -1 without memory. */
+static int send_piece(RequestObject *self, struct slice data, enum piece_kind kind)
+{
+    struct reply *piece = piece_new(self->request, data, kind);
+    if (!piece)
+        return -1;
+    self->request = NULL;
+    (void)server_send(self->server->server, piece);
+    return 0;
+}
+
+static PyObject *Request_begin(PyObject *object, PyObject *args)
+{
+    int status;
+    PyObject *headers;
+    const char *body;
+    Py_ssize_t body_size;
+    unsigned long long number;
+    if (!PyArg_ParseTuple(args, "iOy#K:begin", &status, &headers, &body, &body_size, &number))
+        return NULL;
+    struct request *request = request_that(object, false);
+    if (!request)
+        return NULL;
+    if (status < 200 || status > 599 || status == 204 || status == 304)
+        return PyErr_SetString(PyExc_ValueError, "status must be 200 to 599, and have a body"),
+               NULL;
+    if (body_size > LIMIT_PIECE)
+        return PyErr_Format(PyExc_ValueError, "a piece has at most %d bytes", LIMIT_PIECE), NULL;
+    struct response response = {
+        .status = status,
+        .body = slice_of(body, (size_t)body_size),
+        .in_pieces = true,
+    };
+    bool wants_more = request->method != METHOD_HEAD;
+    if (wants_more)
+        request_begin(request, number);
+    if (answer_with((RequestObject *)object, headers, &response) < 0)
+        return request->begun = false, NULL;
+    return PyBool_FromLong(wants_more);
+}
+
+static PyObject *read_piece(PyObject *object, PyObject *args, enum piece_kind kind)
+{
+    const char *data = "";
+    Py_ssize_t size = 0;
+    if (!PyArg_ParseTuple(args, kind == PIECE_MORE ? "y#:send" : "|y#:end", &data, &size) ||
+        !request_that(object, true))
+        return NULL;
+    if (size > LIMIT_PIECE || (size == 0 && kind == PIECE_MORE))
+        return PyErr_Format(PyExc_ValueError, "a piece has 1 to %d bytes", LIMIT_PIECE), NULL;
+    if (send_piece((RequestObject *)object, slice_of(data, (size_t)size), kind) < 0)
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static PyObject *Request_send(PyObject *object, PyObject *args)
+{
+    return read_piece(object, args, PIECE_MORE);
+}
+
+static PyObject *Request_end(PyObject *object, PyObject *args)
+{
+    return read_piece(object, args, PIECE_LAST);
 }
 
 /* Answer with 500. Without memory the client gets 504 at its deadline. */
@@ -266,10 +359,11 @@ static void Request_dealloc(PyObject *object)
 {
     RequestObject *self = (RequestObject *)object;
     PyTypeObject *type = Py_TYPE(object);
-    if (self->request) {
+    if (self->request && self->request->begun)
+        (void)send_piece(self, SLICE(""), PIECE_ABORT);
+    else if (self->request)
         answer_unanswered(self);
-        request_free(self->request);
-    }
+    request_free(self->request);
     Py_XDECREF(self->server);
     type->tp_free(object);
     Py_DECREF(type);
@@ -278,6 +372,9 @@ static void Request_dealloc(PyObject *object)
 static PyMethodDef Request_methods[] = {
     {"header", Request_header, METH_O, NULL},
     {"respond", (PyCFunction)(void (*)(void))Request_respond, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"begin", Request_begin, METH_VARARGS, NULL},
+    {"send", Request_send, METH_VARARGS, NULL},
+    {"end", Request_end, METH_VARARGS, NULL},
     {"stream", Request_stream, METH_VARARGS, NULL},
     {0},
 };
@@ -289,6 +386,8 @@ static PyGetSetDef Request_getset[] = {
     {"body", Request_body, NULL, NULL, NULL},
     {"peer", Request_peer, NULL, NULL, NULL},
     {"client", Request_client, NULL, NULL, NULL},
+    {"number", Request_number, NULL, NULL, NULL},
+    {"left", Request_left, NULL, NULL, NULL},
     {0},
 };
 

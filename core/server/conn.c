@@ -12,6 +12,7 @@
 #include "http/coding.h"
 #include "http/etag.h"
 #include "http/target.h"
+#include "server/conn_pieces.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -66,6 +67,7 @@ uint32_t conn_interest(const struct conn *conn)
 {
     switch (conn->state) {
     case CONN_WRITING:
+    case CONN_SENDING:
         return EPOLLOUT;
     case CONN_WAITING:
         return (conn->input_pending ? 0 : EPOLLIN) |
@@ -82,9 +84,7 @@ bool conn_is_idle(const struct conn *conn)
     return conn->state == CONN_READING && conn->input.size == 0 && !conn->request;
 }
 
-/* Send the responses of this turn, then `body`, after the unsent bytes; false if the connection
- * must close. */
-static bool send_with(struct conn *conn, struct context *context, struct slice body)
+bool conn_send_with(struct conn *conn, struct context *context, struct slice body)
 {
     struct slice answers = buffer_slice(&context->out);
     context->out.size = 0;
@@ -93,14 +93,15 @@ static bool send_with(struct conn *conn, struct context *context, struct slice b
                                                &context->stats.writes);
     if (result == SEND_GONE)
         conn->closed = CLOSED_CLIENT;
-    if (taken > 0 && send_buffer_has_unsent(&conn->send_buffer) && conn->state == CONN_WRITING)
+    bool is_writing = conn->state == CONN_WRITING || conn->state == CONN_SENDING;
+    if (taken > 0 && send_buffer_has_unsent(&conn->send_buffer) && is_writing)
         context_set_timer(context, &conn->timer, TIMER_WRITE);
     return result == SEND_OK;
 }
 
 bool conn_send(struct conn *conn, struct context *context)
 {
-    return send_with(conn, context, slice_of(NULL, 0));
+    return conn_send_with(conn, context, slice_of(NULL, 0));
 }
 
 enum conn_next conn_linger(struct conn *conn, struct context *context)
@@ -171,7 +172,7 @@ enum conn_next conn_answer(struct conn *conn, struct context *context, struct re
     if (context->trace)
         trace_answer(conn, context, conn->state == CONN_WAITING ? TRACE_MISS : TRACE_HIT, before,
                      apart.size, python);
-    return apart.size > 0 && !send_with(conn, context, apart) ? CONN_CLOSE : CONN_GO_ON;
+    return apart.size > 0 && !conn_send_with(conn, context, apart) ? CONN_CLOSE : CONN_GO_ON;
 }
 
 static enum conn_next miss(struct conn *conn, struct context *context)
@@ -495,10 +496,12 @@ enum conn_next conn_read(struct conn *conn, struct context *context)
 
 enum conn_next conn_write(struct conn *conn, struct context *context)
 {
-    if (conn->state != CONN_WRITING)
-        return conn_send(conn, context) ? CONN_GO_ON : CONN_CLOSE;
     if (!conn_send(conn, context))
         return CONN_CLOSE;
+    if (conn->state == CONN_SENDING)
+        return conn_pieces_go_on(conn, context);
+    if (conn->state != CONN_WRITING)
+        return CONN_GO_ON;
     return send_buffer_has_unsent(&conn->send_buffer)
                ? CONN_GO_ON
                : pump(conn, context, buffer_slice(&conn->input));
@@ -511,6 +514,12 @@ struct request *conn_take_request(struct conn *conn)
     return request;
 }
 
+enum conn_next conn_serve_next(struct conn *conn, struct context *context)
+{
+    conn->state = CONN_READING;
+    return pump(conn, context, buffer_slice(&conn->input));
+}
+
 enum conn_next conn_reply(struct conn *conn, struct context *context, const struct reply *reply)
 {
     if (conn->state != CONN_WAITING) {
@@ -520,9 +529,8 @@ enum conn_next conn_reply(struct conn *conn, struct context *context, const stru
     struct response_view view = reply_view(reply);
     if (conn_answer(conn, context, &view, conn->input.size > 0, reply->python_us) == CONN_CLOSE)
         return CONN_CLOSE;
-    conn->state = CONN_READING;
     int64_t started = conn->miss_started; /* the next request of the pipeline may be a miss too */
-    enum conn_next next = pump(conn, context, buffer_slice(&conn->input));
+    enum conn_next next = conn_serve_next(conn, context);
     stats_count_latency(&context->stats, clock_exact() - started);
     return next;
 }
@@ -532,6 +540,10 @@ enum conn_next conn_refuse(struct conn *conn, struct context *context, int statu
     if (conn->peer.header_pending) {
         conn->closed =
             CLOSED_PROTOCOL_ERROR; /* no response before the PROXY header: close silently */
+        return CONN_CLOSE;
+    }
+    if (conn->in_pieces) {
+        conn->closed = context->stopping ? CLOSED_STOPPED : CLOSED_ABORTED;
         return CONN_CLOSE;
     }
     if (answer_refusal(conn, context, status) == CONN_CLOSE)

@@ -2,6 +2,7 @@
  *
  *   READING ──(hit, refusal)──▶ READING, or WRITING while the client does not take its responses
  *   READING ──(miss)──▶ WAITING ──(reply)──▶ READING
+ *   WAITING ──(a piece)──▶ SENDING ──(taken)──▶ WAITING; see conn_pieces.h
  *   WAITING ──(the beginning of a stream)──▶ STREAMING; see conn_stream.h
  *   any ──(last response sent)──▶ LINGERING ──▶ closed
  *
@@ -25,6 +26,7 @@ enum conn_state {
     CONN_READING,   /* the next bytes are read */
     CONN_WAITING,   /* for Python's reply; later requests wait in `input` */
     CONN_WRITING,   /* too much is unsent to go on with the pipeline */
+    CONN_SENDING,   /* a piece of an answer; the next one is asked for when it is taken */
     CONN_STREAMING, /* it is a stream; further bytes are read and dropped */
     CONN_LINGERING, /* everything is sent; further bytes are read and dropped */
 };
@@ -46,13 +48,14 @@ struct conn {
     bool without_body;            /* the request is HEAD: a refusal has no body either */
     bool for_person;              /* a refusal is a page */
     enum closed closed;           /* the reason, if it ends now */
+    bool in_pieces;               /* an answer has begun and has not ended */
     bool closing;                 /* the last response is written; nothing more is served */
     bool input_pending;           /* while WAITING: bytes have arrived that are not read yet */
     bool rearm;                   /* there may be more to read: watch again */
     uint32_t watched;             /* events that the poller watches; the worker sets it */
     struct buffer input;          /* bytes read but not served */
     size_t scanned;               /* how many of them the parser has scanned */
-    struct request *request;      /* owns: its body is arriving, or it waits to be taken */
+    struct request *request;      /* owns: its body is arriving, it waits to be taken, or SENDING */
     int64_t miss_started;         /* while WAITING: since when, by `clock_exact` */
     struct body body;
     struct send_buffer send_buffer;
@@ -85,10 +88,10 @@ enum conn_next conn_write(struct conn *conn, struct context *context);
 /* After CONN_MISS: the request, which the caller owns. */
 struct request *conn_take_request(struct conn *conn);
 
-/* Send Python's reply, which is borrowed; for the beginning of a stream see `conn_stream_begin`. */
+/* Send Python's answer, which is borrowed. */
 enum conn_next conn_reply(struct conn *conn, struct context *context, const struct reply *reply);
 
-/* Answer with a refusal, and close after it. */
+/* Answer with a refusal, and close after it; at once within an answer that has begun. */
 enum conn_next conn_refuse(struct conn *conn, struct context *context, int status);
 
 /* Handle that the client has closed both directions. */
@@ -113,15 +116,21 @@ static inline bool conn_is_holder(const struct conn *conn)
 /* True when nothing of a request has been read and all answers are sent. */
 bool conn_is_idle(const struct conn *conn);
 
-/* --- between conn.c and conn_stream.c --- */
+/* --- between conn.c, conn_pieces.c and conn_stream.c --- */
 
 /* Send the responses of this turn after the unsent bytes; false if the connection must close. */
 bool conn_send(struct conn *conn, struct context *context);
+
+/* The same with `body` after them, which is borrowed. */
+bool conn_send_with(struct conn *conn, struct context *context, struct slice body);
 
 /* Append a response, which took Python `python` microseconds; `more` says whether further bytes of
  * the client were read. */
 enum conn_next conn_answer(struct conn *conn, struct context *context, struct response_view *view,
                            bool more, uint32_t python);
+
+/* The answer that was waited for is complete: serve the rest of the pipeline. */
+enum conn_next conn_serve_next(struct conn *conn, struct context *context);
 
 /* Everything is sent: close our side, and wait for the client's. */
 enum conn_next conn_linger(struct conn *conn, struct context *context);

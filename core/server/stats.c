@@ -69,6 +69,7 @@ static const char *const REASONS[CLOSED_REASONS] = {
     [CLOSED_ANSWERED] = "answered",
     [CLOSED_CLIENT] = "client",
     [CLOSED_IDLE] = "idle",
+    [CLOSED_ABORTED] = "aborted",
     [CLOSED_SLOW] = "slow",
     [CLOSED_MEMORY] = "memory",
     [CLOSED_REAPED] = "reaped",

@@ -13,6 +13,7 @@ enum closed {
     CLOSED_ANSWERED,       /* after its last answer, a refusal for instance */
     CLOSED_CLIENT,         /* the client left */
     CLOSED_IDLE,           /* no request came in time */
+    CLOSED_ABORTED,        /* within an answer, which Python did not bring to its end */
     CLOSED_SLOW,           /* the client did not take its answers in time */
     CLOSED_MEMORY,         /* clients held too much memory, this one for the longest time */
     CLOSED_REAPED,         /* it was idle, and its connection was needed */

@@ -7,6 +7,7 @@
 #include "server/worker.h"
 
 #include "io/listener.h"
+#include "server/conn_pieces.h"
 #include "server/conn_stream.h"
 
 #include <errno.h>
@@ -65,11 +66,22 @@ int worker_listen(struct worker *worker, int listener)
     return acceptor_add(&worker->acceptor, listener);
 }
 
+/* Give a request that has begun back to Python: its client wants more, or has left. It is never
+ * refused, since Python waits for it, and there is one at most for each connection. */
+static void give_back(struct worker *worker, struct request *request, bool left)
+{
+    request->left = left;
+    mailbox_return(worker->requests, &request->message);
+    worker->python_pending = true;
+}
+
 /* Free a connection; nobody holds a pointer to it afterwards. */
 static void release(struct worker *worker, struct conn *conn)
 {
     struct stats *stats = &worker->context.stats;
-    if (conn->line && (conn->state == CONN_WAITING || conn->request))
+    if (conn->in_pieces && conn->request)
+        give_back(worker, conn_take_request(conn), true);
+    else if (conn->line && !conn->in_pieces && (conn->state == CONN_WAITING || conn->request))
         trace_end(worker->context.trace, conn->line, TRACE_ABORTED, SLICE(""), 0);
     holders_remove(&worker->holders, conn);
     counter_add(&stats->closed[conn->closed], 1);
@@ -109,6 +121,10 @@ static enum conn_next submit(struct worker *worker, struct conn *conn)
 {
     struct request *request = conn_take_request(conn);
     uint64_t key = conn_table_key(&worker->conns, conn);
+    if (request->begun) {
+        give_back(worker, request, false);
+        return CONN_GO_ON;
+    }
     request->address = (struct address){worker->index, (uint32_t)key, (uint32_t)(key >> 32)};
     bool fits = has_room(worker, conn);
     if (fits && mailbox_add(worker->requests, &request->message)) {
@@ -184,6 +200,16 @@ struct handed_over worker_take_handed_over(struct worker *worker)
     return conn ? conn_detach(conn) : (struct handed_over){.fd = -1};
 }
 
+/* Free the replies that came too late, and the requests of pieces. */
+static void free_replies(struct worker *worker)
+{
+    struct reply *next;
+    for (struct reply *each = (struct reply *)mailbox_take(&worker->replies); each; each = next) {
+        next = (struct reply *)each->message.next;
+        reply_free(each);
+    }
+}
+
 void worker_fini(struct worker *worker)
 {
     for (int fd; (fd = worker_take_handed_over(worker).fd) >= 0;)
@@ -191,6 +217,7 @@ void worker_fini(struct worker *worker)
     for (uint32_t i = 0; i < worker->conns.count; i++)
         if (worker->conns.all[i].conn)
             end_conn(worker, worker->conns.all[i].conn, CLOSED_STOPPED);
+    free_replies(worker);
     conn_table_fini(&worker->conns);
     context_fini(&worker->context);
     mailbox_fini(&worker->replies);
@@ -326,10 +353,14 @@ static bool accept_some(struct worker *worker)
     return more;
 }
 
-static enum conn_next reply_to(struct worker *worker, struct conn *conn, const struct reply *reply)
+static enum conn_next reply_to(struct worker *worker, struct conn *conn, struct reply *reply)
 {
-    if (reply->kind != REPLY_STREAM || conn->state != CONN_WAITING)
+    if (reply->kind == REPLY_ANSWER || conn->state != CONN_WAITING)
         return conn_reply(conn, &worker->context, reply);
+    if (reply->kind == REPLY_BEGINNING)
+        return conn_pieces_begin(conn, &worker->context, reply);
+    if (reply->kind == REPLY_PIECE)
+        return conn_pieces_send(conn, &worker->context, reply);
     enum conn_next next = conn_stream_begin(conn, &worker->context, reply);
     bool is_late = worker->stopping && next == CONN_GO_ON;
     return is_late ? conn_stream_end(conn, &worker->context) : next;
@@ -356,6 +387,10 @@ static void deliver_replies(struct worker *worker)
             finish_turn(worker, conn, reply_to(worker, conn, reply));
         else
             counter_add(&worker->context.stats.late_replies, 1);
+        if (reply->request) {
+            give_back(worker, reply->request, true);
+            reply->request = NULL;
+        }
         reply_free(reply);
         enforce_budget(worker);
     }

@@ -44,7 +44,7 @@ def ask(address: str, path: str = "/", method: str = "GET") -> tuple[int, bytes]
         connection.close()
 
 
-def serve(answer: Answer, client: Callable[[Bridge], None]) -> None:
+def serve(answer: Answer, client: Callable[[Bridge], None], grace: float = PATIENCE) -> None:
     """Run `client` in a thread of its own while a Bridge answers with `answer`."""
 
     async def run() -> None:
@@ -53,7 +53,7 @@ def serve(answer: Answer, client: Callable[[Bridge], None]) -> None:
         try:
             await asyncio.to_thread(client, bridge)
         finally:
-            await bridge.stop(PATIENCE)
+            await bridge.stop(grace)
 
     return asyncio.run(run())
 

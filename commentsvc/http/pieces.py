@@ -1,0 +1,98 @@
+"""Answers whose length is not known: their bodies are sent piece by piece, as their clients take them.
+
+The core gives a request back when its client has taken all that was sent of the answer, or has left
+(core/bridge/piece.h). So there is one piece of each answer in memory, and while that is taken, the
+next one is made.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final, Protocol
+
+from commentsvc.http.messages import Headers, Response
+
+_log = logging.getLogger(__name__)
+
+# Bytes of the largest piece (LIMIT_PIECE in core/base/limits.h).
+LARGEST: Final = 131_072
+
+
+class Call(Protocol):
+    """The part of a request of the core that an answer in pieces needs, see `_core.Request`."""
+
+    @property
+    def number(self) -> int:
+        """The number that `begin` was given."""
+
+    @property
+    def left(self) -> bool:
+        """Whether the client has left."""
+
+    def begin(self, status: int, headers: Headers, body: bytes, number: int, /) -> bool:
+        """Send the head and a first piece; return False if that is all, for HEAD."""
+
+    def send(self, data: bytes, /) -> None:
+        """Send one more piece."""
+
+    def end(self, data: bytes = b"", /) -> None:
+        """Send the last piece."""
+
+
+class PieceSender:
+    """Sends the answers of one Bridge that come in pieces."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._awaited: dict[int, asyncio.Future[Call]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, call: Call, response: Response) -> None:
+        """Send the head of an answer and its `body`, and its `pieces` from then on.
+
+        Raise ValueError for a head that cannot be sent.
+        """
+        number = next(self._numbers)
+        if not call.begin(response.status, response.headers, response.body, number):
+            return
+        assert response.pieces is not None
+        self._await(number)
+        task = asyncio.get_running_loop().create_task(self._send(number, response.pieces))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def go_on(self, call: Call) -> None:
+        """Take a request that the core has given back.
+
+        If nobody waits for it, since its answer has failed, it is dropped, which ends the
+        connection before the end of the body. So the client can tell that something is missing.
+        """
+        awaited = self._awaited.get(call.number)
+        if awaited is not None and not awaited.done():
+            awaited.set_result(call)
+
+    async def stop(self) -> None:
+        """Give up the answers that have not ended."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _await(self, number: int) -> None:
+        self._awaited[number] = asyncio.get_running_loop().create_future()
+
+    async def _send(self, number: int, pieces: AsyncGenerator[bytes]) -> None:
+        try:
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    call = await self._awaited[number]
+                    if call.left:
+                        return
+                    self._await(number)
+                    call.send(piece)
+            (await self._awaited[number]).end()
+        except Exception as error:
+            _log.error("cannot bring an answer to its end", exc_info=error)
+        finally:
+            del self._awaited[number]

@@ -1,0 +1,120 @@
+"""Answers in pieces, by a Bridge with a real core."""
+
+import asyncio
+import http.client
+import logging
+import socket
+from collections.abc import AsyncGenerator, Callable
+
+import pytest
+
+from commentsvc.http.bridge import Bridge
+from commentsvc.http.messages import Request, Response
+from tests.e2e.program import wait_for
+from tests.unit.http.test_bridge import PATIENCE, ask, serve
+
+TEXT = (("Content-Type", "text/plain"),)
+
+
+def answering(
+    pieces: Callable[[], AsyncGenerator[bytes]], headers: tuple[tuple[str, str], ...] = TEXT
+) -> Callable[[Request], Response]:
+    return lambda _request: Response(200, headers, b"first ", pieces=pieces())
+
+
+def test_what_a_generator_yields_is_the_body() -> None:
+    async def pieces() -> AsyncGenerator[bytes]:
+        for number in range(3):
+            await asyncio.sleep(0)
+            yield b"%d" % number
+
+    def client(bridge: Bridge) -> None:
+        assert ask(bridge.address) == (200, b"first 012")
+        assert ask(bridge.address, method="HEAD") == (200, b"")
+
+    serve(answering(pieces), client)
+
+
+def test_the_generator_ends_when_its_client_has_left() -> None:
+    made, closed = [], []
+
+    async def pieces() -> AsyncGenerator[bytes]:
+        try:
+            while True:
+                made.append(1)
+                yield bytes(131_072)
+        finally:
+            closed.append(1)
+
+    def client(bridge: Bridge) -> None:
+        host, port = bridge.address.split(":")
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            connection.recv(10)
+            wait_for(lambda: bridge.stats()["client_bytes"] > 0, "a full socket")
+            number = len(made)
+            assert ask(bridge.address, method="HEAD") == (200, b"")
+            assert len(made) <= number + 1 < 100
+        wait_for(lambda: closed, "the end of the generator")
+
+    serve(answering(pieces), client)
+
+
+def test_an_answer_that_fails_is_logged_and_its_client_sees_that_it_is_not_whole(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def pieces() -> AsyncGenerator[bytes]:
+        yield b"second"
+        raise RuntimeError("no disk")
+
+    def client(bridge: Bridge) -> None:
+        host, port = bridge.address.split(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+        connection.request("GET", "/")
+        with pytest.raises(http.client.IncompleteRead):
+            connection.getresponse().read()
+        connection.close()
+
+    with caplog.at_level(logging.ERROR):
+        serve(answering(pieces), client)
+    [record] = caplog.records
+    assert record.getMessage() == "cannot bring an answer to its end"
+    assert record.exc_info
+    assert "no disk" in str(record.exc_info[1])
+
+
+def test_a_head_that_cannot_be_sent_is_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async def pieces() -> AsyncGenerator[bytes]:
+        yield b"never"
+
+    def client(bridge: Bridge) -> None:
+        assert ask(bridge.address)[0] == 500
+
+    serve(answering(pieces, (("A", "\n"),)), client)
+    assert len(caplog.records) == 1
+
+
+def test_a_stop_gives_up_what_has_not_ended() -> None:
+    closed = []
+
+    async def pieces() -> AsyncGenerator[bytes]:
+        try:
+            yield b"second"
+            await asyncio.Event().wait()
+        finally:
+            closed.append(1)
+
+    def client(bridge: Bridge) -> None:
+        host, port = bridge.address.split(":")
+        connection = socket.create_connection((host, int(port)))
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+        received = b""
+        while b"second" not in received:
+            received += connection.recv(1_000)
+        connections.append(connection)
+
+    connections: list[socket.socket] = []
+    serve(answering(pieces), client, grace=0.1)
+    assert closed == [1]
+    with connections[0] as connection:
+        assert connection.recv(1_000) == b""
