@@ -1,4 +1,4 @@
-"""Answers whose length is not known: their bodies are sent piece by piece, as their clients take them.
+"""Answers whose length is not known, which are sent in pieces, as their clients take them.
 
 The core gives a request back when its client has taken all that was sent of the answer, or has left
 (core/bridge/piece.h). So there is one piece of each answer in memory, and while that is taken, the

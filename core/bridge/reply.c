@@ -172,6 +172,8 @@ struct response_view reply_view(const struct reply *reply)
 
 void reply_free(struct reply *reply)
 {
+    if (!reply)
+        return;
     request_free(reply->request);
     free(reply);
 }

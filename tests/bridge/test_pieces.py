@@ -1,4 +1,4 @@
-"""Rule 13 of the bridge (core/DESIGN.md): answers that are sent in pieces, as their clients take them."""
+"""Rule 13 of the bridge (core/DESIGN.md): answers in pieces, which are sent as they are taken."""
 
 import socket
 from collections.abc import Callable

@@ -5,7 +5,9 @@
 
 #include "make.h"
 
+#include "bridge/piece.h"
 #include "server/conn.h"
+#include "server/conn_pieces.h"
 #include "server/conn_stream.h"
 
 #include <errno.h>
@@ -114,11 +116,13 @@ static inline enum conn_next say(const char *text)
 /* Deliver `reply`, which is freed, as a worker does. */
 static inline enum conn_next deliver(struct reply *reply)
 {
-    bool begins = reply->kind == REPLY_STREAM && conn->state == CONN_WAITING;
-    enum conn_next next = settled(begins ? conn_stream_begin(conn, &context, reply)
-                                         : conn_reply(conn, &context, reply));
+    enum reply_kind kind = conn->state == CONN_WAITING ? reply->kind : REPLY_ANSWER;
+    enum conn_next next = kind == REPLY_STREAM      ? conn_stream_begin(conn, &context, reply)
+                          : kind == REPLY_BEGINNING ? conn_pieces_begin(conn, &context, reply)
+                          : kind == REPLY_PIECE     ? conn_pieces_send(conn, &context, reply)
+                                                    : conn_reply(conn, &context, reply);
     reply_free(reply);
-    return next;
+    return settled(next);
 }
 
 /* Answer the pending request as Python does. */
@@ -130,6 +134,29 @@ static inline enum conn_next answer(const char *body, const char *tag)
     if (reply->tag_count > 0)
         cache_put(&context.cache, reply);
     return deliver(reply);
+}
+
+/* Begin an answer in pieces to the pending request, as Python does. */
+static inline enum conn_next begin_pieces(const char *body)
+{
+    const struct response response = {.status = 200, .body = text_of(body), .in_pieces = true};
+    struct reply *reply = reply_new(pending, &response);
+    if (reply->kind == REPLY_BEGINNING) {
+        request_begin(pending, 1);
+        reply->request = pending;
+    } else {
+        request_free(pending);
+    }
+    pending = NULL;
+    return deliver(reply);
+}
+
+/* Send a piece in answer to the pending request, which has begun. */
+static inline enum conn_next send_piece(struct slice data, enum piece_kind kind)
+{
+    struct reply *piece = piece_new(pending, data, kind);
+    pending = NULL;
+    return deliver(piece);
 }
 
 /* Put an answer into the cache. */

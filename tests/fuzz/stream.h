@@ -44,6 +44,19 @@ static inline void answer_by_stream(bool ends)
         settled(conn_stream_end(conn, &context));
 }
 
+/* Answer in pieces; the last one is missing unless it `ends`. */
+static inline void answer_by_pieces(bool ends)
+{
+    static char large[LIMIT_COPIED / 4 - 16];
+    memset(large, 'x', sizeof large);
+    if (!pending->begun)
+        begin_pieces("begun");
+    else if (pending->number++ < 4)
+        send_piece(slice_of(large, sizeof large), PIECE_MORE);
+    else
+        send_piece(SLICE(""), ends ? PIECE_LAST : PIECE_ABORT);
+}
+
 /* Answer with all variants. */
 static inline void answer_by_variants(void)
 {
@@ -64,7 +77,7 @@ static inline void answer_by_variants(void)
 }
 
 /* Answer the pending request. A target that begins with "/SE" gets a stream that ends, with "/S"
- * a stream, with "/G" an answer that has compressed variants, and with "/L" a large answer. Any
+ * a stream, with "/PE" an answer in pieces, with "/P" one that is not brought to its end, with "/G" an answer that has compressed variants, and with "/L" a large answer. Any
  * other GET or HEAD without a body is answered with its target and cached, everything else with
  * all that was read of it. */
 static inline void answer_by_hash(void)
@@ -73,6 +86,10 @@ static inline void answer_by_hash(void)
     struct slice target = request_target(pending), all = target;
     if (target.size > 1 && target.data[1] == 'S') {
         answer_by_stream(target.size > 2 && target.data[2] == 'E');
+        return;
+    }
+    if (target.size > 1 && target.data[1] == 'P') {
+        answer_by_pieces(target.size > 2 && target.data[2] == 'E');
         return;
     }
     if (target.size > 1 && target.data[1] == 'G') {

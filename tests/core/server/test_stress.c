@@ -8,6 +8,7 @@
  */
 #include "dial.h"
 
+#include "bridge/piece.h"
 #include "server/server.h"
 
 #include <poll.h>
@@ -28,22 +29,37 @@ static uint32_t tag_of(unsigned index)
     return tag_index(text_of(tag));
 }
 
-/* A value is answered with many bytes after it, and cached; "/end" without them, and not cached. */
+/* Answer in pieces; the request of the first comes back when that is taken. */
+static void answer_in_pieces(struct request *request)
+{
+    const struct response response = {.status = 200, .body = SLICE("in pieces"), .in_pieces = true};
+    if (request->begun) {
+        server_send(server, piece_new(request, SLICE("the end"), PIECE_LAST));
+        return;
+    }
+    request_begin(request, 1);
+    struct reply *reply = reply_new(request, &response);
+    reply->request = request;
+    server_send(server, reply);
+}
+
+/* A value is answered with many bytes after it, and cached; "/end" in pieces. */
 static void answer(struct request *request)
 {
     static char body[PADDING];
-    bool is_value = request_target(request).data[1] == 'v';
+    if (request_target(request).data[1] != 'v') {
+        answer_in_pieces(request);
+        return;
+    }
     unsigned index = (unsigned)strtoul(request_target(request).data + strlen("/v"), NULL, 10);
     uint32_t tag = tag_of(index);
-    if (is_value)
-        memset(body, ' ', sizeof body);
-    int size = is_value ? snprintf(body, sizeof body, "v%u=%u;", index, values[index])
-                        : snprintf(body, sizeof body, "the end");
+    memset(body, ' ', sizeof body);
+    snprintf(body, sizeof body, "v%u=%u;", index, values[index]);
     const struct response response = {
         .status = 200,
-        .body = slice_of(body, is_value ? sizeof body : (size_t)size),
+        .body = slice_of(body, sizeof body),
         .tags = &tag,
-        .tag_count = is_value,
+        .tag_count = 1,
     };
     server_send(server, reply_new(request, &response));
     request_free(request);

@@ -55,7 +55,7 @@ def test_the_generator_ends_when_its_client_has_left() -> None:
             number = len(made)
             assert ask(bridge.address, method="HEAD") == (200, b"")
             assert len(made) <= number + 1 < 100
-        wait_for(lambda: closed, "the end of the generator")
+        wait_for(lambda: closed == [1], "the end of the generator")
 
     serve(answering(pieces), client)
 
