@@ -12,6 +12,7 @@ from commentsvc.admin.api.token_access import TokenAccess
 from commentsvc.admin.bans import BanPages
 from commentsvc.admin.comment import CommentPage
 from commentsvc.admin.dashboard import Dashboard, Figures
+from commentsvc.admin.downloads import DownloadPage
 from commentsvc.admin.first_owner import FirstOwnerPages
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.notes import NotePages
@@ -58,6 +59,7 @@ class AdminPages:
             SavedReplyPages(context),
             Dashboard(context, figures, conditions),
             SettingsPage(context),
+            DownloadPage(context),
             OwnAccountPages(context),
             AccountPages(context),
             FactorPages(context),

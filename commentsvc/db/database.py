@@ -8,6 +8,7 @@ begins after a write was acknowledged sees that write.
 """
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -70,6 +71,7 @@ class Database:
         announce: Callable[[Sequence[str]], None] = lambda _tags: None,
         patience: float = WRITER_PATIENCE,
     ) -> None:
+        self.location = location
         self.write_health = WriteHealth()
         self._engine = engine_for(location, settings, patience)
         self._purge = purge
@@ -152,6 +154,22 @@ class Database:
         """Do as `read`, on other threads: for requests that need no sign-in."""
         job = Job(work, args, kwargs, asyncio.get_running_loop())
         return await _read_on(self._public_reads, job)
+
+    def read_alone(
+        self, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run `work` on the caller's thread and a connection of its own, however long it takes.
+
+        It sees one state. The log of writes grows meanwhile, since no checkpoint is made. Raise
+        DatabaseError, and what `work` raises.
+        """
+        try:
+            with contextlib.closing(self._engine.reading(on_loop=False)) as connection:
+                return self._engine.snapshot(connection).whole(work, *args, **kwargs)
+        except Exception as error:
+            if known := self._engine.fault(error):
+                raise known from error
+            raise
 
     def read_now(
         self, work: Callable[Concatenate[Snapshot, P], T], *args: P.args, **kwargs: P.kwargs

@@ -6,18 +6,28 @@ next one is made.
 """
 
 import asyncio
+import io
 import itertools
 import logging
-from collections.abc import AsyncGenerator
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from commentsvc.http.messages import Headers, Response
+from commentsvc.util.threads import DOWNLOADS, run_in
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 _log = logging.getLogger(__name__)
 
 # Bytes of the largest piece (LIMIT_PIECE in core/base/limits.h).
 LARGEST: Final = 131_072
+# Seconds after which a written answer is given up: so long a client may hold a thread, and a state
+# of the database.
+LONGEST: Final = 3_600.0
 
 
 class Call(Protocol):
@@ -96,3 +106,74 @@ class PieceSender:
             _log.error("cannot bring an answer to its end", exc_info=error)
         finally:
             del self._awaited[number]
+
+
+class PieceFile(io.RawIOBase):
+    """A file that a thread writes, and whose bytes an event loop takes in pieces.
+
+    `write` waits until the piece before is taken. It raises BrokenPipeError when nobody takes them
+    any more, or after LONGEST seconds.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._given: asyncio.Queue[bytes] = asyncio.Queue()
+        self._room = threading.Semaphore(1)
+        self._left = False
+        self._end = time.monotonic() + LONGEST
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def is_unwanted(self) -> bool:
+        """Return whether no more should be written."""
+        return self._left or time.monotonic() > self._end
+
+    def check(self) -> None:
+        """Raise BrokenPipeError if no more should be written."""
+        if self.is_unwanted():
+            raise BrokenPipeError
+
+    def write(self, data: "ReadableBuffer") -> int:
+        """Give `data` away, all of it; return its size."""
+        view = memoryview(data).cast("B")
+        for at in range(0, len(view), LARGEST):
+            self._room.acquire()
+            self.check()
+            self._give(bytes(view[at : at + LARGEST]))
+        return len(view)
+
+    def _give(self, piece: bytes) -> None:
+        self._loop.call_soon_threadsafe(self._given.put_nowait, piece)
+
+    def run(self, write: "Callable[[PieceFile], object]") -> None:
+        """Call `write` with this file, on a thread; its end is a piece of no bytes."""
+        try:
+            write(self)
+        finally:
+            self._give(b"")
+
+    async def take(self) -> bytes:
+        """Return the next piece; b"" when all is written, or has failed."""
+        piece = await self._given.get()
+        self._room.release()
+        return piece
+
+    def leave(self) -> None:
+        """Take no more."""
+        self._left = True
+        self._room.release()
+
+
+async def written(write: Callable[[PieceFile], object]) -> AsyncGenerator[bytes]:
+    """Yield what `write` writes to its file, on another thread. Raise what it raises."""
+    file = PieceFile()
+    writing = asyncio.create_task(run_in(DOWNLOADS, file.run, write))
+    try:
+        while piece := await file.take():
+            yield piece
+        await writing
+    finally:
+        file.leave()
+        await asyncio.wait([writing])

@@ -46,10 +46,12 @@ FOREIGN: Final = Threads(2, "foreign")
 MAILS: Final = Threads(1, "mails")
 # Answers that are compressed, and files that are written.
 ANSWERS: Final = Threads(2, "answers")
+# Files that are written for a client that takes them, at its speed.
+DOWNLOADS: Final = Threads(2, "downloads")
 # Starting, handing over and stopping.
 PROCESS: Final = Threads(8, "process")
 
-ALL: Final = (ACCOUNTS, RENDERING, FOREIGN, MAILS, ANSWERS, PROCESS)
+ALL: Final = (ACCOUNTS, RENDERING, FOREIGN, MAILS, ANSWERS, DOWNLOADS, PROCESS)
 
 
 def stop_all() -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from msgspec.structs import replace
+
 from commentsvc import outbox
 from commentsvc.admin.dashboard import Figures
 from commentsvc.app import Memory, Parts, build
@@ -159,7 +161,11 @@ class Served:
     async def _answer(self, request: Request) -> Response:
         self.running.renew()
         answer = self.running.parts.router.handle(request)
-        return answer if isinstance(answer, Response) else await answer
+        response = answer if isinstance(answer, Response) else await answer
+        if response.pieces is None:
+            return response
+        whole = [response.body, *[piece async for piece in response.pieces]]
+        return replace(response, body=b"".join(whole), pieces=None)
 
     def get(self, target: str) -> Response:
         """Send a GET request for a target."""

@@ -70,6 +70,8 @@ ROUTES = {
     "GET /moderation/outbox": "read service",
     "GET /moderation/settings": "read service",
     "POST /moderation/settings": "administer",
+    "GET /moderation/downloads": "administer",
+    "POST /moderation/downloads": "administer",
     "POST /moderation/ban": "decide service",
     "POST /moderation/ban-comments": "decide service",
     "POST /moderation/unban": "decide service",
