@@ -474,6 +474,10 @@ MODERATION: Final[dict[str, list[State]]] = {
     ],
     "GET /moderation/passkeys": [lambda v: v.seat.get("passkeys"), lambda v: v.with_passkey()],
     "POST /moderation/passkeys": [lambda v: v.seat.send("passkeys", name="x", credential="x")],
+    "GET /moderation/downloads": [
+        lambda v: v.seat.get("downloads"),
+        lambda v: v.seat.send("downloads", kind="backup", password="another"),
+    ],
     "GET /moderation/tokens": [lambda v: v.seat.get("tokens")],
     "POST /moderation/tokens": [
         lambda v: v.seat.send("tokens", name="CI", scope="read", days="30", password=PASSWORD)
