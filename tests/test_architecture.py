@@ -63,7 +63,7 @@ ALLOWED: dict[str, list[str]] = {
     "pages": [*_HANDLERS, "api"],
     "archive": [*_COMMENTS, "exports", "api", "pages"],
     "monitoring": [*_HANDLERS, "api"],
-    "admin": [*_HANDLERS, "api", "monitoring"],
+    "admin": [*_HANDLERS, "api", "monitoring", "exports", "archive"],
     "app": [
         *_HANDLERS,
         "api",
@@ -118,6 +118,7 @@ THREADS: dict[str, set[str]] = {
     },
     "MAILS": {"inbox.receiver"},
     "ANSWERS": {"compat.stacosys", "api.static_files", "http.bridge"},
+    "DOWNLOADS": {"http.pieces"},
     "PROCESS": {
         "app", "db.database", "http.bridge", "inbox.imap", "runtime.handover", "runtime.supervisor",
     },

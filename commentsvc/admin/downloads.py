@@ -103,7 +103,8 @@ class DownloadPage:
             _log.error("a download cannot be made: %s", error)
             return await self._show(context.refused(503, FAILED))
         _log.info("%s downloads: %s", context.moderator.name, kind)
-        name = "-".join(filter(None, ("comments", site, f"{datetime.now(UTC):%Y-%m-%d}")))
+        day = datetime.fromtimestamp(context.now / 1_000, UTC)
+        name = "-".join(filter(None, ("comments", site, f"{day:%Y-%m-%d}")))
         disposition = f'attachment; filename="{name}{KINDS[kind].suffix}"'
         headers = (
             ("Content-Type", KINDS[kind].media_type),

@@ -10,12 +10,12 @@ import io
 import itertools
 import logging
 import threading
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final, Protocol
 
 from commentsvc.http.messages import Headers, Response
+from commentsvc.util.clock import SYSTEM_CLOCK
 from commentsvc.util.threads import DOWNLOADS, run_in
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Bytes of the largest piece (LIMIT_PIECE in core/base/limits.h).
+# Bytes of the largest piece (core/base/limits.h).
 LARGEST: Final = 131_072
-# Seconds after which a written answer is given up: so long a client may hold a thread, and a state
-# of the database.
-LONGEST: Final = 3_600.0
+# Milliseconds after which a written answer is given up: so long a client may hold a thread, and a
+# state of the database.
+LONGEST_MS: Final = 3_600_000
 
 
-class Call(Protocol):
+class BegunRequest(Protocol):
     """The part of a request of the core that an answer in pieces needs, see `_core.Request`."""
 
     @property
@@ -56,10 +56,10 @@ class PieceSender:
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
-        self._awaited: dict[int, asyncio.Future[Call]] = {}
+        self._awaited: dict[int, asyncio.Future[BegunRequest]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, call: Call, response: Response) -> None:
+    def begin(self, call: BegunRequest, response: Response) -> None:
         """Send the head of an answer and its `body`, and its `pieces` from then on.
 
         Raise ValueError for a head that cannot be sent.
@@ -73,7 +73,7 @@ class PieceSender:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def go_on(self, call: Call) -> None:
+    def go_on(self, call: BegunRequest) -> None:
         """Take a request that the core has given back.
 
         If nobody waits for it, since its answer has failed, it is dropped, which ends the
@@ -112,7 +112,7 @@ class PieceFile(io.RawIOBase):
     """A file that a thread writes, and whose bytes an event loop takes in pieces.
 
     `write` waits until the piece before is taken. It raises BrokenPipeError when nobody takes them
-    any more, or after LONGEST seconds.
+    any more, or after LONGEST_MS.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class PieceFile(io.RawIOBase):
         self._given: asyncio.Queue[bytes] = asyncio.Queue()
         self._room = threading.Semaphore(1)
         self._left = False
-        self._end = time.monotonic() + LONGEST
+        self._end_ms = SYSTEM_CLOCK.monotonic_ms() + LONGEST_MS
 
     def writable(self) -> bool:
         """Return True."""
@@ -128,7 +128,7 @@ class PieceFile(io.RawIOBase):
 
     def is_unwanted(self) -> bool:
         """Return whether no more should be written."""
-        return self._left or time.monotonic() > self._end
+        return self._left or SYSTEM_CLOCK.monotonic_ms() > self._end_ms
 
     def check(self) -> None:
         """Raise BrokenPipeError if no more should be written."""

@@ -2,8 +2,8 @@
  *
  * The request goes back and forth: with the beginning and each piece to the worker, and back to
  * Python when the client has taken them. So one piece for each connection is in memory, and to ask
- * for the next one needs no memory that could be missing. With HTTP/1.1 a piece is a chunk (RFC 9112
- * section 7.1); with HTTP/1.0 the body ends with the connection. */
+ * for the next one needs no memory that could be missing. With HTTP/1.1 a piece is a chunk
+ * (RFC 9112 section 7.1); with HTTP/1.0 the body ends with the connection. */
 #ifndef CORE_BRIDGE_PIECE_H
 #define CORE_BRIDGE_PIECE_H
 

@@ -37,7 +37,7 @@ struct reply {
     bool chunked;   /* the body of a beginning or a stream is, since its client speaks HTTP/1.1 */
     bool aborted;   /* a piece: there is no more of it, and its client must notice */
     struct request *request; /* owns: of a beginning or a piece, unless it is the last; or NULL */
-    uint32_t group; /* of clients, as in the response */
+    uint32_t group;          /* of clients, as in the response */
     uint32_t group_limit;
     uint32_t python_us; /* microseconds from Python's taking the request to this answer */
     uint32_t tags[];    /* followed by the bytes of target, full, not_modified, variants */

@@ -187,7 +187,7 @@ char *response_write_chunk(char *at, struct slice data)
 }
 
 char *response_write_open(char *at, const struct response *response, bool chunked,
-                            struct rendered *rendered)
+                          struct rendered *rendered)
 {
     static const struct slice coding = {"Transfer-Encoding: chunked\r\n", 28};
     char *start = at;

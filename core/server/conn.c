@@ -12,7 +12,6 @@
 #include "http/coding.h"
 #include "http/etag.h"
 #include "http/target.h"
-#include "server/conn_pieces.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -496,12 +495,10 @@ enum conn_next conn_read(struct conn *conn, struct context *context)
 
 enum conn_next conn_write(struct conn *conn, struct context *context)
 {
+    if (conn->state != CONN_WRITING)
+        return conn_send(conn, context) ? CONN_GO_ON : CONN_CLOSE;
     if (!conn_send(conn, context))
         return CONN_CLOSE;
-    if (conn->state == CONN_SENDING)
-        return conn_pieces_go_on(conn, context);
-    if (conn->state != CONN_WRITING)
-        return CONN_GO_ON;
     return send_buffer_has_unsent(&conn->send_buffer)
                ? CONN_GO_ON
                : pump(conn, context, buffer_slice(&conn->input));

@@ -82,7 +82,7 @@ uint32_t conn_interest(const struct conn *conn);
 /* Handle new bytes, or their end. */
 enum conn_next conn_read(struct conn *conn, struct context *context);
 
-/* Go on when the client takes bytes again. */
+/* Go on when the client takes bytes again; while SENDING see `conn_pieces_write`. */
 enum conn_next conn_write(struct conn *conn, struct context *context);
 
 /* After CONN_MISS: the request, which the caller owns. */

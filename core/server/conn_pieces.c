@@ -1,13 +1,14 @@
 /* The pieces of an answer on a connection.
  *
- * Python is asked for the next piece when the client has taken all before it, so a slow client makes
- * Python wait and not the memory grow. What bounds other answers bounds each piece: Python has the
- * time of a handler for it, and a client that takes no byte of it for LIMIT_WRITE_MS is closed. */
+ * Python is asked for the next piece when the client has taken all before it. So a slow client lets
+ * Python wait, and no memory grow. What bounds other answers bounds each piece: Python has the time
+ * of a handler for it, and a client that takes no byte of it for LIMIT_WRITE_MS is closed. */
 #include "server/conn_pieces.h"
 
 #include "bridge/piece.h"
 
-enum conn_next conn_pieces_go_on(struct conn *conn, struct context *context)
+/* Ask Python for the next piece when the client has taken all. */
+static enum conn_next go_on(struct conn *conn, struct context *context)
 {
     if (send_buffer_has_unsent(&conn->send_buffer)) {
         if (conn->state != CONN_SENDING)
@@ -18,6 +19,11 @@ enum conn_next conn_pieces_go_on(struct conn *conn, struct context *context)
     conn->state = CONN_WAITING;
     context_set_timer(context, &conn->timer, TIMER_HANDLER);
     return CONN_MISS;
+}
+
+enum conn_next conn_pieces_write(struct conn *conn, struct context *context)
+{
+    return conn_send(conn, context) ? go_on(conn, context) : CONN_CLOSE;
 }
 
 static struct request *take_request(struct reply *reply)
@@ -39,7 +45,7 @@ enum conn_next conn_pieces_begin(struct conn *conn, struct context *context, str
     stats_count_latency(&context->stats, clock_exact() - conn->miss_started);
     conn->in_pieces = true;
     conn->request = take_request(reply);
-    return conn_pieces_go_on(conn, context);
+    return go_on(conn, context);
 }
 
 enum conn_next conn_pieces_send(struct conn *conn, struct context *context, struct reply *piece)
@@ -52,7 +58,7 @@ enum conn_next conn_pieces_send(struct conn *conn, struct context *context, stru
         return CONN_CLOSE;
     conn->request = take_request(piece);
     if (conn->request)
-        return conn_pieces_go_on(conn, context);
+        return go_on(conn, context);
     conn->in_pieces = false;
     return conn_serve_next(conn, context);
 }

@@ -11,7 +11,7 @@ enum conn_next conn_pieces_begin(struct conn *conn, struct context *context, str
 /* Send a piece on a connection that waits for it; take the request of `reply`. */
 enum conn_next conn_pieces_send(struct conn *conn, struct context *context, struct reply *piece);
 
-/* Go on when the client takes bytes again: ask Python for the next piece when it has all. */
-enum conn_next conn_pieces_go_on(struct conn *conn, struct context *context);
+/* Go on when the client takes bytes again. */
+enum conn_next conn_pieces_write(struct conn *conn, struct context *context);
 
 #endif

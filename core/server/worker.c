@@ -189,7 +189,8 @@ static void handle_conn_events(struct worker *worker, struct conn *conn, uint32_
         next = conn_hang_up(conn);
     }
     if (next == CONN_GO_ON && events & EPOLLOUT)
-        next = conn_write(conn, context);
+        next = conn->state == CONN_SENDING ? conn_pieces_write(conn, context)
+                                           : conn_write(conn, context);
     finish_turn(worker, conn, next);
     enforce_budget(worker);
 }

@@ -10,8 +10,7 @@ from tests.e2e.program import Service
 
 
 def test_an_owner_downloads_everything(moderation: Page, service: Service, tmp_path: Path) -> None:
-    for number in range(30):
-        service.submit("/downloads/", f"{number} " + "x" * 9_000)
+    service.submit("/downloads/", "Oak")
     moderation.goto("/moderation/settings")
     moderation.get_by_role("link", name="Download everything").click()
     expect(moderation.get_by_role("heading", level=1)).to_have_text("Downloads")
@@ -22,8 +21,8 @@ def test_an_owner_downloads_everything(moderation: Page, service: Service, tmp_p
     begun.value.save_as(file)
     assert begun.value.suggested_filename.endswith(".ndjson")
     lines = [json.loads(line) for line in file.read_bytes().splitlines()]
-    assert lines[-1]["type"] == "end"
-    assert sum(line["type"] == "comment" for line in lines) == lines[-1]["comments"] >= 30
+    assert [lines[0]["type"], lines[-1]["type"]] == ["header", "end"]
+    assert "Oak" in [line["message"] for line in lines if line["type"] == "comment"]
 
 
 def test_a_wrong_password_is_said_on_the_page(moderation: Page) -> None:

@@ -99,6 +99,13 @@ static inline enum conn_next settled(enum conn_next next)
     return next;
 }
 
+/* The client takes bytes again. */
+static inline enum conn_next pair_write(void)
+{
+    return settled(conn->state == CONN_SENDING ? conn_pieces_write(conn, &context)
+                                               : conn_write(conn, &context));
+}
+
 /* The client sends `text`, as far as the socket accepts it. */
 static inline size_t say_some(struct slice text)
 {

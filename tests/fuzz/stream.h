@@ -77,9 +77,10 @@ static inline void answer_by_variants(void)
 }
 
 /* Answer the pending request. A target that begins with "/SE" gets a stream that ends, with "/S"
- * a stream, with "/PE" an answer in pieces, with "/P" one that is not brought to its end, with "/G" an answer that has compressed variants, and with "/L" a large answer. Any
- * other GET or HEAD without a body is answered with its target and cached, everything else with
- * all that was read of it. */
+ * a stream, with "/PE" an answer in pieces, with "/P" one that is not brought to its end, with "/G"
+ * an answer that has compressed variants, and with "/L" a large answer. Any other GET or HEAD
+ * without a body is answered with its target and cached, everything else with all that was read of
+ * it. */
 static inline void answer_by_hash(void)
 {
     static const struct hash_key key = {3, 4};
@@ -121,7 +122,7 @@ static inline void pass_events(bool answers, struct buffer *out)
     if (pending && answers)
         answer_by_hash();
     if (conn && (conn_interest(conn) & EPOLLOUT))
-        settled(conn_write(conn, &context));
+        pair_write();
     struct slice text = heard();
     buffer_append(out, text.data, text.size);
 }

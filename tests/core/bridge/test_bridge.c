@@ -1,6 +1,7 @@
 /* bridge/: the mailbox between the threads, requests, replies and tags. */
 #include "base/limits.h"
 #include "bridge/mailbox.h"
+#include "bridge/piece.h"
 #include "bridge/request.h"
 #include "bridge/tag.h"
 #include "check.h"
@@ -472,8 +473,49 @@ static void tags_spread_over_the_indexes(void)
     CHECK(shared < 1000);
 }
 
+/* Pieces. */
+
+static void what_a_piece_is(const char *head, enum piece_kind kind, const char *data,
+                            const char *bytes)
+{
+    struct request *request = make_request(head);
+    request->address = (struct address){1, 2, 3};
+    request_begin(request, 7);
+    struct reply *piece = piece_new(request, text_of(data), kind);
+    CHECK(slice_equal(piece_bytes(piece), text_of(bytes)));
+    CHECK_EQUAL(piece->address.serial, 3);
+    CHECK(piece->aborted == (kind == PIECE_ABORT));
+    CHECK(piece->request == (kind == PIECE_MORE ? request : NULL)); /* it travels on, or is freed */
+    reply_free(piece);
+}
+
+static void a_piece_is_a_chunk_or_the_bytes_alone(void)
+{
+    const char *new = GET("/"), *old = "GET / HTTP/1.0\r\n\r\n";
+    what_a_piece_is(new, PIECE_MORE, "0123456789abcdef", "10\r\n0123456789abcdef\r\n");
+    what_a_piece_is(new, PIECE_LAST, "last", "4\r\nlast\r\n0\r\n\r\n");
+    what_a_piece_is(new, PIECE_LAST, "", "0\r\n\r\n");
+    what_a_piece_is(new, PIECE_ABORT, "", "");
+    what_a_piece_is(old, PIECE_MORE, "more", "more");
+    what_a_piece_is(old, PIECE_LAST, "last", "last");
+    what_a_piece_is(old, PIECE_LAST, "", "");
+}
+
+static void what_is_returned_is_taken_by_a_full_mailbox(void)
+{
+    struct mailbox mailbox;
+    CHECK_EQUAL(mailbox_init(&mailbox, 1), 0);
+    CHECK(mailbox_push(&mailbox, new_letter(0, 0)));
+    mailbox_return(&mailbox, new_letter(0, 1));
+    CHECK_EQUAL(mailbox_depth(&mailbox), 2);
+    CHECK_EQUAL(free_all(mailbox_take(&mailbox)), 2);
+    mailbox_fini(&mailbox);
+}
+
 int main(void)
 {
+    RUN(a_piece_is_a_chunk_or_the_bytes_alone);
+    RUN(what_is_returned_is_taken_by_a_full_mailbox);
     RUN(messages_come_out_oldest_first);
     RUN(a_full_mailbox_takes_nothing);
     RUN(the_descriptor_tells_when_something_waits);

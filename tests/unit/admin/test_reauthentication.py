@@ -54,6 +54,7 @@ FORMS: dict[str, list[dict[str, object]]] = {
     "sign-out": [{}],
     "accounts": [{"do": "role", "id": 2, **more} for more in MORE_RIGHTS],
     "settings": [{"group": "waiting", "seen": 0, "text.moderation.policy": "none"}, {"undo": "1"}],
+    "downloads": [{"kind": "backup"}],
     "invite": [{"role": "viewer", "email": OTHER}],
 }
 # What a program sends, with a token alone, to each operation that changes an account.

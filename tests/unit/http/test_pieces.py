@@ -176,6 +176,6 @@ def test_a_failure_of_the_thread_is_raised_behind_what_was_written() -> None:
 
 
 def test_nobody_holds_a_thread_for_longer_than_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces_module, "LONGEST", -1.0)
+    monkeypatch.setattr(pieces_module, "LONGEST_MS", -1)
     with pytest.raises(BrokenPipeError):
         asyncio.run(anext(written(lambda file: file.write(b"late"))))
