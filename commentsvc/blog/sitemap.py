@@ -9,17 +9,20 @@ from commentsvc.imports.sources.blog_pages import SitemapEntry
 from commentsvc.util.polite_client import PoliteClient
 from commentsvc.util.threads import FOREIGN, run_in
 
-SITEMAPS: Final = 20  # the most sitemaps of a blog that are read
+SITEMAPS: Final = 20  # the most sitemaps of a blog that are read each hour
 SIZE: Final = 8_388_608  # bytes of each
 TURN: Final = 500  # entries that are yielded before others get their turn
 
 
-async def listed(client: PoliteClient, *addresses: str) -> AsyncIterator[SitemapEntry]:
+async def listed(
+    client: PoliteClient, *addresses: str, most: int = 0
+) -> AsyncIterator[SitemapEntry]:
     """Yield the pages in the sitemaps at `addresses` and in those that these list.
 
-    Raise RemoteError or ImportFailed.
+    At most `most` sitemaps are read, SITEMAPS by default. Raise RemoteError or ImportFailed.
     """
-    waiting = [*dict.fromkeys(addresses)][:SITEMAPS]
+    most = most or SITEMAPS
+    waiting = [*dict.fromkeys(addresses)][:most]
     known = {*waiting}
     while waiting:
         url = waiting.pop(0)
@@ -30,6 +33,6 @@ async def listed(client: PoliteClient, *addresses: str) -> AsyncIterator[Sitemap
                 await asyncio.sleep(0)
             if not entry.is_sitemap:
                 yield entry
-            elif entry.url not in known and len(known) < SITEMAPS:
+            elif entry.url not in known and len(known) < most:
                 known.add(entry.url)
                 waiting.append(entry.url)

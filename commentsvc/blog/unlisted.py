@@ -3,13 +3,15 @@
 A page moves, and its comments seem to be gone. So once a day the pages with comments are compared
 with the blog's sitemap. The blog is asked for those that are not in it, slowly and only some on one
 day: it redirects from a page that has moved, or has a page there that forwards (as Hugo's aliases
-do), and answers 404 or 410 for one that is gone. `moderation.moved_pages` keeps the answers for the
-moderators. Nothing moves by itself.
+do), and answers 404 or 410 for one that is gone. Many blogs lead from each address that they do not
+know to one page; so before a page counts as moved, the blog is asked for one that cannot exist.
+`moderation.moved_pages` keeps the answers for the moderators. Nothing moves by itself.
 """
 
 import asyncio
 import logging
 import re
+import secrets
 from collections.abc import AsyncIterator, Iterable
 from html import unescape
 from typing import Final
@@ -38,6 +40,8 @@ PAGE_SIZE: Final = 2_097_152  # bytes
 HEAD: Final = 16_384  # characters in which a page says that it forwards
 AGAIN: Final = 7 * DAY_MS  # milliseconds until a page that is there is asked for again
 SITEMAP: Final = "/sitemap.xml"
+# The most sitemaps that are read once a day: many blogs have one for each month.
+SITEMAPS: Final = 300
 
 _META: Final = re.compile(r"<meta\s[^<>]{1,2000}>", re.IGNORECASE).findall
 _REFRESH: Final = re.compile(r"http-equiv\s*=\s*[\"']?\s*refresh\b", re.IGNORECASE).search
@@ -86,7 +90,7 @@ async def listed(client: PoliteClient, sites: Sites, site: Site) -> set[str]:
     usual = site.origin + SITEMAP
     named = [site.social_sitemap] if site.social_sitemap else await client.sitemaps(usual)
     found: set[str] = set()
-    async for entry in sitemap.listed(client, *(named or [usual])):
+    async for entry in sitemap.listed(client, *(named or [usual]), most=SITEMAPS):
         if page := sites.locate_or_none(entry.url, site.name):
             found.add(page.url)
         if len(found) > LISTED:
@@ -107,6 +111,9 @@ class Asking:
         self._site = site
         self._listed = urls
         self._now = now
+        self._unknown: str | None = (
+            None  # where the blog leads from addresses that it does not know
+        )
 
     async def ask(
         self, pages: Iterable[tuple[int, str]], between: float = BETWEEN
@@ -125,9 +132,25 @@ class Asking:
                 yield BlogAnswer(thread_id, url, THERE, "", self._now + DAY_MS)
             else:
                 state, target = self._meaning(answer, url)
+                if state == MOVED and target == await self._of_unknown(between):
+                    state, target = GONE, ""
                 pause = AGAIN if state == THERE else DAY_MS
                 yield BlogAnswer(thread_id, url, state, target, self._now + pause)
             await asyncio.sleep(between)
+
+    async def _of_unknown(self, between: float) -> str:
+        """Return the url to which the blog leads from an address that does not exist, or ""."""
+        if self._unknown is None:
+            await asyncio.sleep(between)
+            address = f"{self._site.origin}/{secrets.token_hex(8)}/"
+            try:
+                answer = await self._client.fetch(address, "text/html", PAGE_SIZE)
+            except RemoteError:
+                self._unknown = ""
+            else:
+                page = self._sites.locate_or_none(_target(answer), self._site.name)
+                self._unknown = page.url if page and answer.status == 200 else ""
+        return self._unknown
 
     def _meaning(self, answer: Fetched, url: str) -> tuple[str, str]:
         """Return what an answer says of the page `url`: a state, and where it has moved."""

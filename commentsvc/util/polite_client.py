@@ -6,14 +6,15 @@ a Retry-After, or a status of 429 or 503, it makes a pause.
 
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
-from urllib.parse import urljoin, urlsplit
-from urllib.robotparser import RobotFileParser
+from urllib.parse import urljoin
 
 import msgspec
 from cachetools import TTLCache
 
+from commentsvc.util import robots
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import Fetched, RemoteError, SettingsClient, StrangerClient
+from commentsvc.util.robots import Rules
 from commentsvc.util.threads import FOREIGN, run_in
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
@@ -22,8 +23,6 @@ ANSWER_SIZE: Final = 4_194_304  # bytes of JSON: a context of 60 long replies ha
 MEMORY: Final = 16_777_216  # bytes that decoded JSON may take
 VALUE_SIZE: Final = 72  # bytes that a decoded value takes, besides its text
 ROBOTS_SIZE: Final = 524_288  # bytes; RFC 9309 asks for 500 KiB
-ROBOTS_LINES: Final = 10_000  # they take 50 ms
-ROBOTS_LINE: Final = 2_000  # characters; a longer line is left out
 # Bytes of the robots.txt that are cached, each with its overhead; parsed, they take 30 times that.
 ROBOTS_CACHE: Final = 1_048_576
 ROBOTS_OVERHEAD: Final = 1_000
@@ -44,7 +43,7 @@ class Disallowed(LeaveAlone):
 class _Robots(NamedTuple):
     """A parsed robots.txt, and its size in the cache."""
 
-    rules: RobotFileParser
+    rules: Rules
     size: int
 
 
@@ -102,13 +101,14 @@ class PoliteClient:
 
     async def sitemaps(self, url: str) -> list[str]:
         """Return the addresses of sitemaps in the robots.txt of a server. Raise RemoteError."""
-        return (await self._rules(url)).site_maps() or []
+        return [*(await self._rules(url)).sitemaps]
 
     async def _may_ask(self, url: str) -> bool:
         """Return whether the robots.txt of the server allows a request (RFC 9309)."""
-        return (await self._rules(url)).can_fetch(AGENT, urlsplit(url).path)
+        rules = await self._rules(url)
+        return await run_in(FOREIGN, rules.allow, url)
 
-    async def _rules(self, url: str) -> RobotFileParser:
+    async def _rules(self, url: str) -> Rules:
         home = urljoin(url, "/robots.txt")
         known = self._robots.get(home)
         if known is None:
@@ -116,17 +116,9 @@ class PoliteClient:
             if found.status >= 500:
                 raise RemoteError(f"its robots.txt answers {found.status}")
             text = found.body.decode(errors="replace") if found.status == 200 else ""
-            rules = await run_in(FOREIGN, _parsed, text)
+            rules = await run_in(FOREIGN, robots.parse, text, AGENT)
             known = self._robots[home] = _Robots(rules, len(text) + ROBOTS_OVERHEAD)
         return known.rules
-
-
-def _parsed(text: str) -> RobotFileParser:
-    """Return the first lines of a robots.txt, parsed."""
-    rules = RobotFileParser()
-    lines = text.splitlines()[:ROBOTS_LINES]
-    rules.parse([line for line in lines if len(line) <= ROBOTS_LINE])
-    return rules
 
 
 def _pause(retry_after: str) -> int:

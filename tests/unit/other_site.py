@@ -22,13 +22,17 @@ class Page(NamedTuple):
 
 
 class OtherSite(ThreadingHTTPServer):
-    """The server: `pages` by path; `got` has the path, header fields and body of each request."""
+    """The server: `pages` by path, or `otherwise`.
+
+    `got` has the path, header fields and body of each request.
+    """
 
     daemon_threads = True
 
     def __init__(self, host: str) -> None:
         super().__init__((host, 0), _Handler)
         self.pages: dict[str, Page] = {}
+        self.otherwise = Page("nothing here", 404)
         self.got: list[tuple[str, str, dict[str, str], bytes]] = []
         self.stopping = False
 
@@ -51,7 +55,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.got.append((self.command, self.path, dict(self.headers), body))
-        page = self.server.pages.get(self.path, Page("nothing here", 404))
+        page = self.server.pages.get(self.path, self.server.otherwise)
         content = page.body.encode() if isinstance(page.body, str) else page.body
         deadline = time.monotonic() + page.slow
         while time.monotonic() < deadline and not self.server.stopping:

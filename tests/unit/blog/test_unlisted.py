@@ -2,6 +2,8 @@
 
 import asyncio
 import dataclasses
+import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -51,8 +53,12 @@ class Search:
         return {page.url: page.target for page in found}
 
     def asked(self) -> list[str]:
-        known = ("/robots.txt", "/sitemap.xml")
+        known = ("/robots.txt", "/sitemap.xml", *self.unknown())
         return [path for path in self.server.asked() if path not in known]
+
+    def unknown(self) -> list[str]:
+        """Return the addresses that do not exist, for which the blog was asked."""
+        return [path for path in self.server.asked() if re.fullmatch("/[0-9a-f]{16}/", path)]
 
 
 def settings(server: OtherSite) -> Settings:
@@ -91,6 +97,42 @@ def test_what_redirects_home_is_gone_and_elsewhere_is_not_known(
         server.pages[path] = Page(status=302, headers=(("Location", target),))
     server.pages["/"] = server.pages["/login"] = Page("Welcome")
     assert search.run() == {"/gone/": ""}
+
+
+def test_a_page_to_which_every_unknown_address_leads_is_no_new_place(
+    search: Search, server: OtherSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search.sitemap("/here/", "/archive/", "/new/")
+    for path, target in (("/moved/", "/new/"), ("/gone/", "/archive/"), ("/there/", "/archive/")):
+        server.pages[path] = Page(status=302, headers=(("Location", target),))
+    server.pages["/archive/"] = server.pages["/new/"] = Page("Welcome")
+    anything = Page(status=302, headers=(("Location", "/archive/"),))
+    monkeypatch.setattr(server, "otherwise", anything)
+    assert search.run() == {"/moved/": "/new/", "/gone/": "", "/there/": ""}
+    assert len(search.unknown()) == 1, "it is asked once in a search"
+
+
+def test_a_chain_of_redirects_leads_to_its_end(search: Search, server: OtherSite) -> None:
+    search.sitemap("/here/", "/4/")
+    steps = ["/moved/", "/1/", "/2/", "/3/", "/4/"]
+    for path, target in itertools.pairwise(steps):
+        server.pages[path] = Page(status=301, headers=(("Location", target),))
+    server.pages["/4/"] = server.pages["/there/"] = Page("Here")
+    server.pages["/gone/"] = Page(status=301, headers=(("Location", "/gone/"),))
+    assert search.run() == {"/moved/": "/4/"}, "a circle says nothing"
+
+
+def test_a_blog_with_a_sitemap_for_each_month_is_read_whole(
+    search: Search, server: OtherSite
+) -> None:
+    months = [f"/sitemap-{number}.xml" for number in range(1, 250)]
+    search.sitemap(*months, tag="sitemap")
+    for number, name in enumerate(months, 1):
+        search.sitemap(f"/{number}/", at=name)
+    search.sitemap("/here/", "/there/", "/new/", at=months[-1])
+    server.pages["/moved/"] = Page(status=301, headers=(("Location", "/new/"),))
+    server.pages["/new/"] = Page("Here")
+    assert search.run() == {"/moved/": "/new/", "/gone/": ""}
 
 
 def test_each_page_is_asked_for_again_after_its_time(search: Search, server: OtherSite) -> None:
@@ -138,7 +180,7 @@ def test_a_sitemap_that_is_named_twice_is_read_once(search: Search, server: Othe
 def test_all_sitemaps_of_a_blog_together_are_bounded(
     search: Search, server: OtherSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sitemap, "SITEMAPS", 3)
+    monkeypatch.setattr(unlisted, "SITEMAPS", 3)
     names = [f"/named-{number}.xml" for number in range(5)]
     lines = "".join(f"Sitemap: {server.url(name)}\n" for name in names)
     server.pages["/robots.txt"] = Page(lines, type="text/plain")
