@@ -24,13 +24,19 @@ from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.cli import client
 from commentsvc.db.schema.inbox import MailedComment
+from commentsvc.db.schema.outbox import MAIL, OutboxRow
+from commentsvc.delivery.mail import MailComposer
 from commentsvc.markup import markdown
+from commentsvc.readers import subscriptions
 from commentsvc.runtime.control_commands import ReceiveComment
 from commentsvc.settings import data_dir
+from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
 from commentsvc.util.clock import SYSTEM_CLOCK
 from tests.admin_e2e.moderator_browser import PASSWORD, sign_in
 from tests.conftest import FLAGS, chromium_program, find_program
 from tests.e2e.program import Service, command, serving
+from tests.unit.database_fixture import add
+from tests.unit.database_fixture import opened as stored
 from tests.widget.browser import POST, ROOT, Blog, build_blog, open_form, serve
 
 FOLDER: Final = ROOT / "docs" / "pictures"
@@ -99,6 +105,7 @@ ASKS: Final = {
     " say what is deleted.",
     "COMMENTSVC_SITE_AGREEMENT": "I agree to the guidelines",
     "COMMENTSVC_SITE_PRIVATE_NOTES": "true",
+    "COMMENTSVC_SITE_SOCIAL_POSTS": f"{POST} https://mastodon.example/@nora/1159",
 }
 # Comments come by mail
 MAILS: Final = {
@@ -115,6 +122,12 @@ ELEMENTS: Final = (
     f'<page-reactions url="{POST}"></page-reactions><h2>Latest comments</h2>'
     '<latest-comments limit="3"></latest-comments><h2>Popular this week</h2>'
     '<popular-pages period="week" limit="3"></popular-pages>'
+)
+# A thread that loads at the press of a button, and the counter that tells it the number
+CLICK: Final = (
+    f'<h2>What wet wood knows</h2><p><comment-count url="{POST}"></comment-count></p>'
+    "<p>Wet wood is heavy, and it does not keep that to itself.</p>"
+    f'<comment-thread url="{POST}" load="click"></comment-thread>'
 )
 PLAIN: Final = (
     '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>A page</title>'
@@ -226,6 +239,40 @@ def visited(page: Page, scheme: str) -> None:
     save(page, f"visits-{scheme}")
 
 
+def muted(page: Page, scheme: str) -> None:
+    """A thread with a muted author, and the menu that mutes another one."""
+    kept = json.dumps(json.dumps(["Tomás Ibarra"]))
+    page.add_init_script(f"localStorage['commentsvc:muted'] = {kept}")
+    page.add_init_script("localStorage['commentsvc:extras'] = true")
+    page.goto(POST)
+    thread = page.locator("comment-thread")
+    thread.scroll_into_view_if_needed()
+    page.get_by_text("You have muted").wait_for()
+    last = thread.locator("article").filter(has_text="My grandfather")
+    last.get_by_role("button", name="More").click()
+    last.locator(".commentsvc-menu").wait_for()
+    box = thread.locator("article").filter(has_text="You have muted").bounding_box()
+    assert box
+    page.mouse.wheel(0, box["y"] - 30)
+    page.wait_for_timeout(500)
+    save(page, f"muting-{scheme}")
+
+
+def from_mastodon(page: Page, scheme: str) -> None:
+    """The field for the reader's server, where the page has a post on Mastodon."""
+    page.goto(POST)
+    page.locator("comment-thread").scroll_into_view_if_needed()
+    offer = page.get_by_role("button", name="Mastodon")
+    offer.wait_for()
+    offer.click()
+    page.locator(".commentsvc-mastodon input").fill("example.social")
+    box = page.locator(".commentsvc-mastodon").bounding_box()
+    assert box
+    page.mouse.wheel(0, box["y"] - 190)
+    page.wait_for_timeout(500)
+    save(page, f"mastodon-{scheme}")
+
+
 def form(page: Page, scheme: str) -> None:
     """The form of a site that asks for more than the usual."""
     page.goto(POST)
@@ -283,6 +330,82 @@ def by_mail(browser: Browser, data: Path) -> None:
                 save(page, f"by-mail-{scheme}")
 
 
+def moved(browser: Browser, data: Path) -> None:
+    """Pages that the blog has moved or deleted, on the moderation pages."""
+    pages = (
+        ("/2024/09/dry-oak/", "How dry is dry enough?", "moved", "/posts/dry-oak/"),
+        ("/2025/01/three-glues/", "The three glues", "moved", "/posts/glues/"),
+        ("/2025/03/axes/", "Sharp axes", "moved", "/posts/axes/"),
+        ("/draft/offcuts/", "Offcuts", "gone", ""),
+    )
+    with serving(data, SETTINGS | {"COMMENTSVC_SITE_ORIGINS": "https://blog.example"}) as service:
+        for url, title, *_ in pages:
+            service.submit(url, "I keep all of mine.", author="Ines", title=title)
+        assert command("moderator", "add", "ann", "--data", data, given=PASSWORD).code == 0
+        with closing(sqlite3.connect(data / data_dir.DATABASE)) as database, database:
+            row = (
+                "INSERT INTO unlisted_page (thread_id, url, state, target, next_at)"
+                " SELECT id, url, ?, ?, ? FROM thread WHERE url = ?"
+            )
+            later = SYSTEM_CLOCK.now_ms() + 24 * HOUR
+            database.executemany(row, [(each[2], each[3], later, each[0]) for each in pages])
+        for scheme in SCHEMES:
+            with opened(browser, service.address, scheme, 1100, 700) as page:
+                sign_in(page)
+                page.goto("/moderation/moved")
+                save(page, f"moved-{scheme}")
+
+
+# A template of a blog's own: the frame of all mails
+FRAME: Final = """<!DOCTYPE html>
+<html lang="{{ language.tag }}" dir="{{ language.direction }}"><head><meta charset="utf-8">
+<meta name="color-scheme" content="light dark"><title>{{ subject }}</title><style>
+:root { color-scheme: light dark }
+body { margin: 0; background: #f4efe6; color: #3a2c1d; font: 17px/1.6 Georgia, serif }
+.sheet { max-width: 560px; margin: 0 auto; padding: 28px }
+.blog { border-bottom: 2px solid #a0672c; font-size: 22px; font-weight: bold }
+h1 { font-size: 20px } a { color: #8a4b12 }
+.quote { padding-left: 16px; border-left: 3px solid #cdb494 }
+.button { padding: 6px 14px; border: 1px solid; border-radius: 20px; text-decoration: none }
+.end { color: #6f5d49; font-size: 14px }
+@media (prefers-color-scheme: dark) {
+body { background: #241c14; color: #eadfce } a { color: #e9b277 } .end { color: #b9a68d } }
+</style></head><body><div class="sheet"><p class="blog">{{ site }}</p>
+{% block content %}{% endblock %}<p>Mind your fingers,<br>Nora</p>
+<div class="end">{% block end %}{% endblock %}</div></div></body></html>
+"""
+
+
+def own_mail(browser: Browser, data: Path) -> None:
+    """A mail about a reply, in the frame of a blog."""
+    data.mkdir()
+    (data / "layout.html").write_text(FRAME)
+    now, who = SYSTEM_CLOCK.now_ms(), "ines@mail.example"
+    settings = Settings(
+        server=ServerSettings(public_url="https://comments.example"),
+        mail=MailSettings(host="localhost", sender="nora@blog.example", templates=str(data)),
+        sites=(Site(name="blog", origins=("https://blog.example",), title="Slow Bench"),),
+    )
+    told, reply = (
+        {"author": author, "source": text, "html": markdown.render(text)}
+        for author, text, *_ in CONVERSATION[:2]
+    )
+    with stored(data) as database:
+        add(database, now - HOUR, **told, email=who, title=TITLE, notify=True)
+        database.write_now(subscriptions.confirm, 1, now)
+        add(database, now, **reply, parent=1)
+        row = OutboxRow(2, MAIL, "reply", who, 2, None, "queued", now, now, now + HOUR, 0, "")
+        mail = database.read_now(MailComposer(settings, SignedLinks([b"key" * 16])).compose, row)
+    assert mail
+    body = mail.message.get_body(("html",))
+    assert body
+    (data / "mail.html").write_text(body.get_content())
+    for scheme in SCHEMES:
+        with opened(browser, "", scheme, 760, 100) as page:
+            page.goto((data / "mail.html").as_uri())
+            save(page, f"own-mail-{scheme}", whole=True)
+
+
 def one_language(browser: Browser, data: Path) -> None:
     """A thread in several languages, of which one is chosen without scripts."""
     said = (
@@ -313,7 +436,7 @@ def plain(
     static = f"{blog.service}/static"
     scripts = "".join(
         f'<script type="module" src="{static}/{each}.js"></script>'
-        for each in ("comments", "reactions", "latest", "popular", "search", "corrections")
+        for each in ("comments", "count", "reactions", "latest", "popular", "search", "corrections")
     )
     style = f'<link rel="stylesheet" href="{static}/themes/{theme}.css">' if theme else ""
     (blog.folder / "plain.html").write_text(f"{PLAIN}{style}{scripts}{content}")
@@ -361,6 +484,8 @@ def main() -> None:
         archived(browser, data)
         by_mail(browser, data)
         one_language(browser, Path(folder) / "languages")
+        moved(browser, Path(folder) / "moved")
+        own_mail(browser, Path(folder) / "mail")
         isso = blog / "isso-client"
         isso.mkdir()
         for name in ("js/embed.min.js", "css/isso.css"):
@@ -379,6 +504,8 @@ def make(browser: Browser, service: Service, blog: Blog) -> None:
     shown: list[tuple[str, Callable[[Page, str], None], str, tuple[int, int]]] = [
         ("thread", thread, blog.origin, (860, 1130)),
         ("visits", visited, blog.origin, (860, 630)),
+        ("muting", muted, blog.origin, (860, 460)),
+        ("mastodon", from_mastodon, blog.origin, (860, 340)),
         ("form", form, blog.origin, (720, 470)),
         ("moderation", moderation, service.address, (1100, 720)),
         ("privacy", privacy, service.address, (760, 900)),
@@ -390,6 +517,8 @@ def make(browser: Browser, service: Service, blog: Blog) -> None:
                 show(page, scheme)
         with opened(browser, blog.origin, scheme, 452, 100) as page:
             plain(page, blog, f"elements-{scheme}", ELEMENTS, is_whole=True)
+        with opened(browser, blog.origin, scheme, 452, 100) as page:
+            plain(page, blog, f"click-{scheme}", CLICK, is_whole=True)
         with opened(browser, blog.origin, scheme, 452, 100) as page:
             searched(page, blog, scheme)
         with opened(browser, blog.origin, scheme, 720, 560) as page:
