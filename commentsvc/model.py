@@ -47,6 +47,8 @@ SCOPES: Final = ("read", "decide", "administer")
 BADGES: Final = (OWNER, MODERATOR)
 # Why a reader reports a comment.
 REPORT_REASONS: Final = ("illegal", "abuse", "spam", "other")
+# What a moderator's decision against a comment rests on: the law, or the rules of the blog.
+GROUNDS: Final = ("law", "rules")
 # The kinds of bans.
 BANS: Final = ("author", "network", "word", "domain")
 # The actor of a change by the comment's author; no moderator can have this name.

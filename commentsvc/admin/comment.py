@@ -23,6 +23,7 @@ from commentsvc.moderation import (
     pins,
     profiles,
     saved_replies,
+    statements,
     undo,
 )
 from commentsvc.moderation.changes import ChangeResult
@@ -32,6 +33,7 @@ from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.profiles import Profile
 from commentsvc.moderation.review import MANY
 from commentsvc.moderation.saved_replies import SavedReply
+from commentsvc.moderation.statements import StatementOfReasons
 from commentsvc.readers import accounts
 from commentsvc.settings.schema import origins
 from commentsvc.spam import bans
@@ -61,6 +63,7 @@ class CommentDetails(NamedTuple):
     notes: list[InternalNote]
     author_notes: list[InternalNote]
     replies: list[SavedReply]
+    statements: list[StatementOfReasons]
 
 
 class AuthorHistory(NamedTuple):
@@ -100,6 +103,7 @@ class CommentPage:
         self._origins = origins(service.settings.sites)
         self._bounds = service.settings.comments
         self._spam_from = service.settings.spam.spam_score
+        self._mailing = service.settings.mailing_decisions
 
     @get("/comment", Permission.READ)
     async def page(self, context: RequestContext) -> Response:
@@ -233,6 +237,7 @@ class CommentPage:
             reports=reports.of_comments(snapshot, [comment_id], reports.MOST),
             spam_from=self._spam_from,
             longest=self._bounds.message_length,
+            mailing=self._mailing,
         )
         return CommentDetails(
             entry,
@@ -253,6 +258,7 @@ class CommentPage:
                 context.actor.sites,
             ),
             saved_replies.listing(snapshot),
+            statements.of_comment(snapshot, comment_id),
         )
 
     async def _show(self, context: RequestContext, comment_id: int, **typed: str) -> Response:
@@ -280,6 +286,8 @@ class CommentPage:
             of_author=found.author_notes,
             saved=_("Saved.") if context.first("saved") else "",
             replies=found.replies,
+            statements=found.statements,
+            grounds=statements.NAMES,
             note_length=internal_notes.LENGTH,
             **{
                 "answer": chosen,

@@ -16,7 +16,8 @@ from markupsafe import Markup
 from commentsvc.admin import render
 from commentsvc.feedback.reports import Reports
 from commentsvc.markup.markdown import absolute
-from commentsvc.model import Entry
+from commentsvc.model import APPROVED, Entry
+from commentsvc.moderation import statements
 from commentsvc.moderation.lists import ParentQuote, StoredVerdict
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.i18n import spoken
@@ -35,7 +36,8 @@ class CommentView(msgspec.Struct, frozen=True):
     `verdict`. `origin` is that of its blog, "" if unknown. `several`: there are several sites, so
     its site is named. `found`: it was found by a search, so its status is named. `decides`: the
     moderator may decide on it. `reports` are what readers reported. `longest` is the length of an
-    answer at most, in characters. `language` is the tag of the current language.
+    answer at most, in characters; `statement` is that of a statement of reasons, 0 if nobody would
+    get one. `language` is the tag of the current language.
     """
 
     entry: Entry
@@ -51,6 +53,7 @@ class CommentView(msgspec.Struct, frozen=True):
     decides: bool
     reports: Reports | None
     longest: int
+    statement: int
     language: str
 
     @property
@@ -72,7 +75,7 @@ class Viewer:
 
     `origins` are those of blogs by the site's name; `verdicts`, `parents` and `reports`
     are by the id of a comment. From the score `spam_from` on a comment is filed as spam
-    (0: never). For the others see CommentView.
+    (0: never). `mailing` are the sites whose decisions are mailed. For the others see CommentView.
     """
 
     now: int
@@ -82,6 +85,7 @@ class Viewer:
     reports: Mapping[int, Reports]
     spam_from: int
     longest: int
+    mailing: frozenset[str] = frozenset()
     several: bool = False
     found: bool = False
     ticked: bool = False
@@ -106,8 +110,13 @@ class Viewer:
             self.decides,
             self.reports.get(comment.id),
             self.longest,
+            self._statement(entry),
             spoken().tag,
         )
+
+    def _statement(self, entry: Entry) -> int:
+        is_open = entry.comment.status == APPROVED or entry.comment.id in self.reports
+        return statements.LENGTH if is_open and entry.site in self.mailing else 0
 
     def _doubt(self, score: int) -> str:
         if score < self.spam_from:

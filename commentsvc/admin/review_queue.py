@@ -10,6 +10,7 @@ list.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -24,13 +25,14 @@ from commentsvc.auth import sessions
 from commentsvc.db.connection import Snapshot
 from commentsvc.http.messages import HttpError, Response
 from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, STATUSES
-from commentsvc.moderation import authorized, history, permissions, review
-from commentsvc.moderation.authorized import TAKE_BACK
+from commentsvc.moderation import authorized, history, permissions, review, statements
+from commentsvc.moderation.authorized import TAKE_BACK, Decision
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.history import LastChange
 from commentsvc.moderation.lists import ReviewFilter
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.moderation.review import MANY, ReviewQuery
+from commentsvc.moderation.statements import Reasons
 from commentsvc.settings.schema import origins
 from commentsvc.util.i18n import gettext as _
 from commentsvc.util.text import whole_number
@@ -77,6 +79,7 @@ class ReviewPages:
         self._origins = origins(service.settings.sites)
         self._spam_from = service.settings.spam.spam_score
         self._longest = service.settings.comments.message_length
+        self._mailing = service.settings.mailing_decisions
 
     @get("/queue", Permission.READ)
     async def queue(self, context: RequestContext) -> Response:
@@ -129,16 +132,19 @@ class ReviewPages:
             reports=part.reports,
             spam_from=self._spam_from,
             longest=self._longest,
+            mailing=self._mailing,
             several=len(sites) > 1,
             found=bool(query),
             ticked=bool(tick),
             decides=context.may(Permission.DECIDE),
         )
+        cards = [viewer.view(entry) for entry in (*part.reported, *part.items)]
         return await self._layout.render(
             "comments.html",
             context,
             here=here if here == "queue" or query else f"comments?status={status}",
-            cards=views(map(viewer.view, [*part.reported, *part.items])),
+            cards=views(cards),
+            statement=max((card.statement for card in cards), default=0),
             unindexed=part.unindexed,
             status=status,
             query=query,
@@ -182,14 +188,16 @@ class ReviewPages:
         """Approve comments, mark them as spam, delete or restore them.
 
         303 back, with the result in the address. `one` is a verb and an id, as in ``spam.5``; `all`
-        is a verb for each `id` and for all in `others`. 400 for anything else, 404 for ids that do
-        not exist.
+        is a verb for each `id` and for all in `others`. The reasons are in `ground.N` and
+        `reason.N` for the comment N; for all others of `all`, in `ground` and `reason`. 400 for
+        anything else, 404 for ids that do not exist.
         """
         verb, ids = _decision(context)
         if not ids:
             return redirect(target(context.first("back")))
+        decision = Decision(ids, verb, seen_by(context), _reasons(context, ids))
         outcome = await self._database.write(
-            authorized.decide, context.actor, ids, verb, context.now, seen_by(context)
+            authorized.decide, context.actor, decision, context.now
         )
         return _back(context, verb, outcome)
 
@@ -242,6 +250,19 @@ def _decision(context: RequestContext) -> tuple[str, list[int]]:
     if verb not in VERBS or len(ids) < len(texts):
         raise unreadable_decision()
     return VERBS[verb], ids
+
+
+def _reasons(context: RequestContext, ids: Iterable[int]) -> dict[int, Reasons]:
+    """Return the reasons for a decision, for those of the comments `ids` that have some."""
+
+    def of(suffix: str) -> Reasons | None:
+        return statements.reasons(
+            context.first(f"ground{suffix}"), context.first(f"reason{suffix}")
+        )
+
+    for_all = None if context.first("one") else of("")
+    found = {comment_id: of(f".{comment_id}") or for_all for comment_id in ids}
+    return {comment_id: given for comment_id, given in found.items() if given}
 
 
 def _selected(context: RequestContext) -> list[str]:

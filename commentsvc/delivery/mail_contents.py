@@ -24,7 +24,13 @@ from commentsvc.delivery.decision_links import DecisionLink, DecisionLinks
 from commentsvc.feedback import reports
 from commentsvc.markup import markdown
 from commentsvc.model import APPROVED, DELETED, NEW, PENDING, SPAM, Entry, fragment
-from commentsvc.moderation import notices, personal_data, private_notes, profiles
+from commentsvc.moderation import (
+    lists,
+    notices,
+    personal_data,
+    private_notes,
+    profiles,
+)
 from commentsvc.moderation.permissions import Permission, site_ids
 from commentsvc.moderation.profiles import Profile
 from commentsvc.outbox import REMOVED, REPORT_DECIDED
@@ -146,8 +152,12 @@ class MailContents:
         expires = row.created_at + notices.OBJECTION_MS
         about = (status, entry.comment.id, row.recipient, row.id)
         page = self._page(entry) or one_line(entry.url)
+        said = notices.statement(snapshot, row.id)
         values = {
             "page": _bounded(page, entry.site),
+            "ground": said.ground if said and status == DELETED else "",
+            "statement": _quoted(said.message) if said and said.message else None,
+            "checked": bool(lists.verdicts_of(snapshot, [entry.comment.id])),
             "day": rfc3339(entry.comment.created_at)[:10],
             "outcome": "" if was_removed else OUTCOMES[status],
             "reason": reports.NAMES.get(row.kind.partition("-")[2], "") if was_removed else "",

@@ -28,7 +28,7 @@ CONTEXTS: Final[Mapping[str, frozenset[str]]] = {
     for name, values in {
         "account": {"link"},
         "confirm": _ASKED,
-        "decided": _ASKED | {"day", "outcome", "reason"},
+        "decided": _ASKED | {"checked", "day", "ground", "outcome", "reason", "statement"},
         "follow": _ASKED,
         "followed": {"comments", "page", "stop"},
         "invitation": {"actor", "link", "until"},

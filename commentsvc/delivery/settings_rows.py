@@ -13,6 +13,5 @@ def sync_settings(tx: Transaction, settings: Settings) -> None:
     site_rows.set_math(tx, [site.name for site in settings.sites if site.math])
     pictured = [site.name for site in settings.sites if site.images]
     site_rows.set_images(tx, settings.server.public_url.rstrip("/"), pictured)
-    mails = settings.mail.host and settings.server.public_url
-    site_rows.set_notices(tx, [site.name for site in settings.sites if site.notices and mails])
+    site_rows.set_notices(tx, settings.mailing_decisions)
     outbox.sync_targets(tx, channels.targets(settings))

@@ -16,6 +16,7 @@ from commentsvc.db.schema.moderation import (
     ChangeTable,
     InternalNoteTable,
     SavedReplyTable,
+    StatementOfReasonsTable,
 )
 from commentsvc.exports.records import (
     BanRecord,
@@ -26,6 +27,7 @@ from commentsvc.exports.records import (
     ReactionRecord,
     ReportRecord,
     SavedReplyRecord,
+    StatementRecord,
     VoteRecord,
 )
 from commentsvc.util import timestamps
@@ -99,6 +101,13 @@ REPORT: Final = Columns(
     ReportTable.language,
     ReportTable.in_good_faith,
     ReportTable.objects,
+)
+STATEMENT: Final = Columns(
+    StatementRecord,
+    StatementOfReasonsTable.decided_at,
+    StatementOfReasonsTable.actor,
+    StatementOfReasonsTable.ground,
+    StatementOfReasonsTable.message,
 )
 INTERNAL_NOTE: Final = Columns(
     InternalNoteRecord,

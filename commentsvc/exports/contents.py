@@ -40,6 +40,7 @@ from commentsvc.db.schema.moderation import (
     InternalNoteTable,
     SavedReplyTable,
     SettingChangeTable,
+    StatementOfReasonsTable,
     TrainingCommentTable,
     TrainingTokenTable,
     TrainingTotalTable,
@@ -60,6 +61,7 @@ from commentsvc.exports.columns import (
     REACTION,
     REPORT,
     SAVED_REPLY,
+    STATEMENT,
     VOTE,
 )
 from commentsvc.exports.records import (
@@ -242,6 +244,12 @@ def _reports() -> Select:
     return reports.order_by(ReportTable.comment, ReportTable.reporter)
 
 
+def _statements() -> Select:
+    table = StatementOfReasonsTable
+    given = table.select(table.comment, *STATEMENT.columns)
+    return given.order_by(table.comment, table.decided_at)
+
+
 def _internal_notes() -> Select:
     notes = InternalNoteTable.select(InternalNoteTable.comment, *INTERNAL_NOTE.columns)
     return notes.order_by(InternalNoteTable.comment, InternalNoteTable.id)
@@ -343,6 +351,9 @@ def comments(snapshot: Snapshot, selection: Selection) -> Iterator[CommentRecord
     noted = _ByComment(
         iter(()) if anonymous else snapshot.each(_internal_notes()), INTERNAL_NOTE.record
     )
+    explained = _ByComment(
+        iter(()) if anonymous else snapshot.each(_statements()), STATEMENT.record
+    )
     selected = _selected(selection.site, selection.since)
     for row in snapshot.each(selected.order_by(CommentTable.id)):
         comment = _comment(row, anonymous, history.take(row[0]), voters.take(row[0]))
@@ -350,6 +361,7 @@ def comments(snapshot: Snapshot, selection: Selection) -> Iterator[CommentRecord
             "images": images.take(row[0]),
             "reports": reported.take(row[0]),
             "internal_notes": noted.take(row[0]),
+            "statements": explained.take(row[0]),
         }
         if any(more.values()):
             comment = msgspec.structs.replace(comment, **more)

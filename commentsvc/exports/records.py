@@ -123,6 +123,15 @@ class ReportRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     objects: Literal[0, 1] = 0
 
 
+class StatementRecord(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Why a moderator decided so about a comment: what its author and reporters are told."""
+
+    decided: Moment
+    actor: str
+    ground: Literal["", "law", "rules"] = ""
+    message: Annotated[str, Meta(max_length=1_000)] = ""
+
+
 class InternalNoteRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     """A note on a comment by a moderator, which only moderators see."""
 
@@ -202,6 +211,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     reports: Annotated[tuple[ReportRecord, ...], Meta(max_length=20)] = ()
     lang: Annotated[str, Meta(pattern=f"^(?:{TAG})?$")] = ""
     internal_notes: Annotated[tuple[InternalNoteRecord, ...], Meta(max_length=20)] = ()
+    statements: tuple[StatementRecord, ...] = ()
 
 
 class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"):

@@ -34,6 +34,9 @@ NOTICES: Final = _(
     "Reporters who leave an email address, and authors of comments that a moderator deletes, are "
     "mailed the decision, and can object for six months. A person decides about that, too."
 )
+REASONS: Final = _(
+    "They are told the moderator’s reasons, and whether automatic checks had rated the comment."
+)
 DECISIONS: Final = _("Each decision is stored with who made it and when, and can be taken back.")
 
 
@@ -88,8 +91,8 @@ def facts(settings: Settings, site: Site) -> LegalDocument:
     policy = site.policy or settings.moderation.policy
     contact = _("Contact for authorities and readers: %(contact)s", contact=site.contact)
     moderation: tuple[Message, ...] = (READ_FIRST[policy], *_automatic(settings), DECISIONS)
-    mails = site.notices and settings.mail.host and settings.server.public_url
-    reports = ((REPORTS,), (NOTICES,)) if mails else ((REPORTS,),)
+    mails = site.name in settings.mailing_decisions
+    reports = ((REPORTS,), (NOTICES, REASONS)) if mails else ((REPORTS,),)
     sections = (
         Section(_("Controller"), (controller(site), (contact,))),
         Section(_("The service"), tuple(_service(settings, site))),

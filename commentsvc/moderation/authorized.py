@@ -4,8 +4,9 @@ Both the moderation pages and the JSON API call these functions. A comment or pa
 is treated like one that does not exist.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -21,7 +22,7 @@ from commentsvc.errors import (
     UnknownThread,
 )
 from commentsvc.feedback import reactions, views
-from commentsvc.model import APPROVED, Entry
+from commentsvc.model import APPROVED, SPAM, Entry
 from commentsvc.moderation import (
     answers,
     changes,
@@ -29,12 +30,14 @@ from commentsvc.moderation import (
     permissions,
     pins,
     profiles,
+    statements,
     threads,
     undo,
 )
 from commentsvc.moderation.answers import AnswerResult
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.permissions import Actor, Permission
+from commentsvc.moderation.statements import Reasons
 from commentsvc.moderation.threads import ThreadSummary
 from commentsvc.readers import accounts
 from commentsvc.spam import bans
@@ -51,18 +54,27 @@ class ThreadChange(msgspec.Struct, frozen=True):
     value: str
 
 
-def decide(
-    tx: Transaction, who: Actor, ids: Sequence[int], to: str, now: int, seen: int | None = None
-) -> ChangeResult:
-    """Set the status of comments to `to`, or take back the last change of each (TAKE_BACK).
+class Decision(NamedTuple):
+    """What to do with comments: set their status `to`, or take back their last change (TAKE_BACK).
 
-    `now` is in Unix milliseconds; for `seen` see `changes.change`. Raise UnknownComment,
-    NothingToUndo.
+    For `seen` see `changes.change`. `reasons` are those for comments that have some.
     """
-    permissions.confine(tx, who, ids)
-    if to == TAKE_BACK:
-        return undo.last(tx, ids, who.name, now)
-    return changes.change(tx, ids, to, who.name, now, seen)
+
+    ids: Sequence[int]
+    to: str
+    seen: int | None = None
+    reasons: Mapping[int, Reasons] = MappingProxyType({})
+
+
+def decide(tx: Transaction, who: Actor, decision: Decision, now: int) -> ChangeResult:
+    """Make a decision at `now` (Unix milliseconds). Raise UnknownComment, NothingToUndo."""
+    permissions.confine(tx, who, decision.ids)
+    if decision.to == TAKE_BACK:
+        result = undo.last(tx, decision.ids, who.name, now)
+    else:
+        result = changes.change(tx, decision.ids, decision.to, who.name, now, decision.seen)
+    statements.add(tx, (*result.changed, *result.kept), decision.reasons, who.name, now)
+    return result
 
 
 def undo_decision(tx: Transaction, who: Actor, decision_id: int, now: int) -> ChangeResult:
@@ -131,7 +143,7 @@ def trust(tx: Transaction, who: Actor, reader_id: int, now: int, *, trusted: boo
 def ban_comments(tx: Transaction, who: Actor, ban_id: int, limit: int, now: int) -> ChangeResult:
     """Mark at most `limit` comments that a ban covers as spam. Raise UnknownBan."""
     ids = lists.ids_of_banned(tx, bans.find(tx, ban_id), limit)
-    return decide(tx, who, ids, "spam", now)
+    return decide(tx, who, Decision(ids, SPAM), now)
 
 
 def find_comment(snapshot: Snapshot, who: Actor, comment_id: int) -> Entry:

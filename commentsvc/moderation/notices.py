@@ -5,6 +5,8 @@ author of a comment that was shown until a moderator deleted it, who gets the re
 An objection (article 20) is a report, so a person decides about it; whoever objects hears of that.
 Each address is mailed once about a removed comment, and once for each report and objection.
 
+Both are told the moderator's reasons, see `statements`, and whether automatic checks took part.
+
 Nobody has confirmed these addresses. So the mails have no words of readers, none is sent about
 spam, and `outbox.is_flooding` limits them. They are sent after UNDO_TIME, and say what is true by
 then.
@@ -15,12 +17,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from commentsvc import outbox
-from commentsvc.db.connection import Transaction
+from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Among, ids_text
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import OutboxTable
 from commentsvc.feedback.reports import Reason
 from commentsvc.model import AKISMET, AUTHOR, CLASSIFIER, DELETED
+from commentsvc.moderation import statements
+from commentsvc.moderation.statements import StatementOfReasons
 from commentsvc.outbox import MailAddress
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import DAY_MS, MINUTE_MS
@@ -64,6 +68,14 @@ def decided(
             codes = Counter(each.code for each in reports if each.code).most_common(1)
             kind = outbox.REMOVED + "".join(f"-{code}" for code, _number in codes)
             _mail(tx, kind, MailAddress(email, language), comment_id, now)
+
+
+def statement(snapshot: Snapshot, outbox_id: int) -> StatementOfReasons | None:
+    """Return the reasons for the decision that a mail tells; None without, or if it is deleted."""
+    row = outbox.find(snapshot, outbox_id)
+    if row is None or row.comment_id is None:
+        return None
+    return statements.of_decision(snapshot, row.comment_id, row.created_at - UNDO_TIME)
 
 
 def _mail(tx: Transaction, kind: str, to: MailAddress, comment_id: int, now: int) -> None:

@@ -21,7 +21,7 @@ from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.feedback import reports
 from commentsvc.model import Entry
-from commentsvc.moderation import internal_notes, private_notes
+from commentsvc.moderation import internal_notes, private_notes, statements
 from commentsvc.readers import mailed_comments
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import rfc3339
@@ -80,7 +80,8 @@ def _names(email: str) -> Select:
 class ExportedComment(msgspec.Struct, frozen=True, gc=False):
     """A comment, for its author. Times are in RFC 3339, images are `data:` URLs.
 
-    `internal_notes` are what moderators noted about it.
+    `internal_notes` are what moderators noted about it, and `reasons_given` how they explained
+    their decisions.
     """
 
     id: int
@@ -98,6 +99,7 @@ class ExportedComment(msgspec.Struct, frozen=True, gc=False):
     votes: int
     images: list[str]
     internal_notes: list[str]
+    reasons_given: list[str]
 
 
 class Consent(msgspec.Struct, frozen=True, gc=False):
@@ -260,4 +262,5 @@ def _written(snapshot: Snapshot, entry: Entry) -> ExportedComment:
             for content in images.of_comment(snapshot, comment.id)
         ],
         [note.message for note in internal_notes.of_comment(snapshot, comment.id)],
+        [each.message for each in statements.of_comment(snapshot, comment.id) if each.message],
     )

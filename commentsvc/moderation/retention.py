@@ -31,7 +31,12 @@ from commentsvc.db.schema.comments import (
     ReactionTable,
     VoteTable,
 )
-from commentsvc.db.schema.moderation import ChangeTable, InternalNoteTable, RemovedSpamTable
+from commentsvc.db.schema.moderation import (
+    ChangeTable,
+    InternalNoteTable,
+    RemovedSpamTable,
+    StatementOfReasonsTable,
+)
 from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import (
     FollowWishTable,
@@ -201,7 +206,8 @@ def forget(tx: Transaction, email: str, who: str, now: int) -> tuple[int, ...]:
     for comment_id in ids:
         for table in (ChangeTable, SubscriptionTable, FollowWishTable, OutboxTable):
             tx.change(table.delete().where(table.comment == comment_id))
-        tx.change(InternalNoteTable.delete().where(InternalNoteTable.comment == comment_id))
+        for said in (InternalNoteTable, StatementOfReasonsTable):
+            tx.change(said.delete().where(said.comment == comment_id))
         images.remove(tx, comment_id)
         tx.change(_empty, comment_id, b"")
     training.update(tx, ids)  # nobody has decided on them any more

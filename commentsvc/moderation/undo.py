@@ -22,7 +22,7 @@ from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import NothingToUndo
 from commentsvc.feedback import reports
 from commentsvc.model import APPROVED, LANGUAGE, STATUS, TEXT
-from commentsvc.moderation import changes, notices
+from commentsvc.moderation import changes, notices, statements
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.spam import training
 from commentsvc.util.i18n import gettext as _
@@ -49,6 +49,7 @@ def _undoable(condition: object) -> Select:
             ChangeTable.field,
             ChangeTable.old,
             ChangeTable.old_at,
+            ChangeTable.created_at,
             fn.EXISTS(again),
         )
         .join(CommentTable, on=CommentTable.id == ChangeTable.comment)
@@ -131,7 +132,8 @@ def last_decision(snapshot: Snapshot, who: str) -> int:
 def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeResult:
     """Take back the changes in `rows`, which come from `_undoable`."""
     changed, restored, unchanged, shown = [], [], {}, Counter[ThreadRef]()
-    for *ref, comment_id, status, change_id, what, was, moment, changed_again in rows:
+    decided = []
+    for *ref, comment_id, status, change_id, what, was, moment, made, changed_again in rows:
         if changed_again:
             unchanged[comment_id] = status
             continue
@@ -145,10 +147,12 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
             tx.change(changes.set_status, was, moment, comment_id)
             changes.count_change(shown, ThreadRef(*ref), status, was)
             restored += [comment_id] * (was == APPROVED)
+            decided.append((comment_id, made))
         if what != STATUS and status == APPROVED:
             shown[ThreadRef(*ref)] += 0  # only to purge
         tx.change(_mark_undone, now, who, change_id)
         changed.append(comment_id)
+    statements.withdraw(tx, decided)
     titles.refresh(tx, changed)
     add_to_counts(tx, shown)
     training.update(tx, changed)

@@ -219,7 +219,7 @@ class LinkPages:
 
         404 for a link that is not ours, 410 for one that is over.
         """
-        status, comment_id, _email, _outbox_id = self._links.read(
+        status, comment_id, _email, outbox_id = self._links.read(
             "object", query.t, self._clock.now_ms()
         )
         entry = await self._find(comment_id)
@@ -227,7 +227,9 @@ class LinkPages:
         if status != entry.comment.status:
             return rendered("link.html", 200, title=OUTCOMES[entry.comment.status], back=back)
         objects = _("Object to the decision")
-        return rendered("link.html", 200, title=objects, button=objects, objects=True, back=back)
+        said = await self._database.read(notices.statement, outbox_id)
+        shown = {"title": objects, "button": objects, "objects": True, "statement": said}
+        return rendered("link.html", 200, **shown, back=back)
 
     @handles_link("POST", "/mail/object", body=form_of(ObjectionFields))
     async def object(self, request: Request, query: LinkQuery) -> Response:

@@ -378,6 +378,12 @@ class Settings(Struct, frozen=True, kw_only=True):
             return JUDGE_SECONDS
         return self.spam.classifier_seconds if self.spam.classifier_url else 0
 
+    @property
+    def mailing_decisions(self) -> frozenset[str]:
+        """The sites that mail decisions to authors and reporters: see `moderation.notices`."""
+        can_mail = bool(self.mail.host and self.server.public_url)
+        return frozenset(site.name for site in self.sites if site.notices and can_mail)
+
 
 # The struct of each section of the file. `site` is a list of tables, all others are tables.
 SECTIONS: Final[dict[str, type[Struct]]] = {

@@ -15,7 +15,7 @@ let last; // event of the queue
 
 /** Find what the page has, at first and when its list was replaced. */
 function read() {
-  areas = [...document.querySelectorAll("textarea")];
+  areas = [...document.querySelectorAll("textarea:not([name^=reason])")];
   comments = [...document.querySelectorAll(".comments .comment")];
   others = document.querySelector(".others");
   boxes = comments.map((comment) => comment.querySelector("[type=checkbox]")).filter(Boolean);

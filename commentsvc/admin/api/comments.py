@@ -16,8 +16,8 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.http.operation import Query
 from commentsvc.model import Entry
-from commentsvc.moderation import authorized, history, lists, review
-from commentsvc.moderation.authorized import TAKE_BACK
+from commentsvc.moderation import authorized, history, lists, review, statements
+from commentsvc.moderation.authorized import TAKE_BACK, Decision
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.moderation.lists import CURSOR, StoredVerdict
 from commentsvc.moderation.permissions import Permission
@@ -131,6 +131,17 @@ class DecisionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     action: Literal["approve", "spam", "delete", "restore"]
     ids: Annotated[list[Id], Meta(min_length=1, max_length=1_000)]
+    ground: Annotated[
+        Literal["law", "rules"] | None,
+        Meta(description="What the decision rests on: the law, or the rules of the blog."),
+    ] = None
+    reason: Annotated[
+        str,
+        Meta(
+            description="The reasons, for the authors, and for readers who reported a comment.",
+            max_length=statements.LENGTH,
+        ),
+    ] = ""
 
 
 class DecisionResult(Answer, frozen=True):
@@ -227,8 +238,13 @@ class ModerationApi:
     @endpoint("POST", "/decisions", DECIDE, errors=(404, 409))
     async def decide(self, call: Sent[DecisionBody]) -> DecisionResult:
         """Approve, mark as spam, delete or restore comments."""
-        ids, to = call.body.ids, STATUS_OF.get(call.body.action, TAKE_BACK)
-        return result_of(await self._database.write(authorized.decide, call.who, ids, to, call.now))
+        body = call.body
+        to = STATUS_OF.get(body.action, TAKE_BACK)
+        given = statements.reasons(body.ground or "", body.reason)
+        decision = Decision(body.ids, to, reasons=dict.fromkeys(body.ids, given) if given else {})
+        return result_of(
+            await self._database.write(authorized.decide, call.who, decision, call.now)
+        )
 
     @endpoint("DELETE", "/decisions/{id}", DECIDE, errors=(409,))
     async def undo(self, call: Plain) -> DecisionResult:

@@ -328,3 +328,16 @@ SETTING_CHANGES: Final = (
     ) STRICT
     """,
 )
+
+STATEMENTS_OF_REASONS: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS statement_of_reasons (
+        comment_id INTEGER NOT NULL REFERENCES comment (id) ON DELETE CASCADE,
+        decided_at INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        ground TEXT NOT NULL CHECK (ground = '' OR ground = 'law' OR ground = 'rules'),
+        message TEXT NOT NULL,
+        PRIMARY KEY (comment_id, decided_at)
+    ) STRICT
+    """,
+)

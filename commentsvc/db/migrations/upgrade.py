@@ -81,6 +81,7 @@ STEPS: Final[dict[str, Step]] = {
     "0016_corrected_languages": _running(lambda: steps.CORRECTED_LANGUAGES),
     "0017_notices": _running(lambda: steps.NOTICES),
     "0018_setting_changes": _running(lambda: steps.SETTING_CHANGES),
+    "0019_statements_of_reasons": _running(lambda: steps.STATEMENTS_OF_REASONS),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -107,6 +107,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0016_corrected_languages": lambda: CORRECTED_LANGUAGES,
     "0017_notices": lambda: map(_in_its_types, steps.NOTICES),
     "0018_setting_changes": lambda: map(_in_its_types, steps.SETTING_CHANGES),
+    "0019_statements_of_reasons": lambda: map(_in_its_types, steps.STATEMENTS_OF_REASONS),
 }
 
 _FACTS: Final = (

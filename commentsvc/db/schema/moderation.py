@@ -5,7 +5,7 @@ from typing import Final
 import peewee
 
 from commentsvc.db.schema.comments import CommentTable, Table, ThreadTable, add_index, one_of
-from commentsvc.model import APPROVED, BANS, CHANGES, SPAM, UNLISTED
+from commentsvc.model import APPROVED, BANS, CHANGES, GROUNDS, SPAM, UNLISTED
 
 
 class BanTable(Table):
@@ -47,6 +47,22 @@ class ChangeTable(Table):
 
 # PostgreSQL's indexes have no id of the row by themselves, by which the newest is found.
 add_index(ChangeTable, "change_by_actor", "actor", "id", where="undone_at IS NULL")
+
+
+class StatementOfReasonsTable(Table):
+    """Why the moderator `actor` decided so about a comment: see `moderation.statements`.
+
+    `decided_at` is the time of the decision. `ground` is "" if the moderator named none.
+    """
+
+    comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
+    decided_at = peewee.IntegerField()
+    actor = peewee.TextField()
+    ground = peewee.TextField(constraints=[one_of("ground", ("", *GROUNDS))])
+    message = peewee.TextField()
+
+    class Meta:
+        primary_key = peewee.CompositeKey("comment", "decided_at")
 
 
 class InternalNoteTable(Table):
@@ -156,6 +172,7 @@ class RemovedSpamTable(Table):
 TABLES: Final = (
     BanTable,
     ChangeTable,
+    StatementOfReasonsTable,
     InternalNoteTable,
     SavedReplyTable,
     SettingChangeTable,

@@ -33,6 +33,7 @@ from commentsvc.db.schema.moderation import (
     InternalNoteTable,
     SavedReplyTable,
     SettingChangeTable,
+    StatementOfReasonsTable,
     TrainingCommentTable,
     TrainingTokenTable,
     TrainingTotalTable,
@@ -54,6 +55,7 @@ from commentsvc.exports.columns import (
     REACTION,
     REPORT,
     SAVED_REPLY,
+    STATEMENT,
     VOTE,
 )
 from commentsvc.exports.records import (
@@ -91,6 +93,7 @@ _KEEP_CHANGE: Final = insertion(ChangeTable.comment, *HISTORY.columns)
 _ADD_VOTE: Final = insertion(VoteTable.comment, *VOTE.columns)
 _ADD_REPORT: Final = insertion(ReportTable.comment, ReportTable.email_key, *REPORT.columns)
 _ADD_NOTE: Final = insertion(InternalNoteTable.comment, *INTERNAL_NOTE.columns)
+_ADD_STATEMENT: Final = insertion(StatementOfReasonsTable.comment, *STATEMENT.columns)
 _ADD_REACTION: Final = insertion(ReactionTable.thread, *REACTION.columns)
 _ADD_TITLE: Final = insertion(ProposedTitleTable.comment, ProposedTitleTable.title)
 _ADD_WISH: Final = insertion(FollowWishTable.comment, FollowWishTable.language)
@@ -197,6 +200,13 @@ def add_details(
     )
     tx.change_each(
         _ADD_NOTE, [(comment_id, *INTERNAL_NOTE.row(each)) for each in record.internal_notes]
+    )
+    tx.change_each(
+        _ADD_STATEMENT,
+        [
+            (comment_id, *STATEMENT.row(each))
+            for each in {said.decided: said for said in record.statements}.values()
+        ],
     )
     created = dates.moment(record.created)
     for image in record.images:

@@ -26,7 +26,11 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Prepared, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, ReactionCountTable, SiteTable, ThreadTable
 from commentsvc.db.schema.imports import ImportedCommentTable, ImportedThreadTable, ImportTable
-from commentsvc.db.schema.moderation import ChangeTable, InternalNoteTable
+from commentsvc.db.schema.moderation import (
+    ChangeTable,
+    InternalNoteTable,
+    StatementOfReasonsTable,
+)
 from commentsvc.db.schema.outbox import FollowerTable, FollowWishTable, SubscriptionTable
 from commentsvc.errors import CommentsError, UnknownSite
 from commentsvc.imports.staging import reading
@@ -463,7 +467,8 @@ def remove(tx: Transaction, import_id: int, before: int, most: int, now: int) ->
         # One after the other: deleting a reply may leave its parent without replies.
         if answered and tx.first(_has_answer, number):
             images.remove(tx, number)
-            for table in (SubscriptionTable, FollowWishTable, InternalNoteTable):
+            about = (SubscriptionTable, FollowWishTable, StatementOfReasonsTable, InternalNoteTable)
+            for table in about:
                 tx.change(table.delete().where(table.comment == number))
             tx.change(_empty, number)
         elif status is not None:

@@ -1,5 +1,7 @@
 """What the pages show of a comment, and that cached parts are never stale."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -34,7 +36,8 @@ def entry(**fields: object) -> Entry:
     return Entry(msgspec.structs.replace(comment, **fields), "blog", "/a/", "")
 
 
-def html(shown: Entry, now: int = NOW, verdict: StoredVerdict | None = None, **how: bool) -> str:
+def html(shown: Entry, now: int = NOW, verdict: StoredVerdict | None = None, **how: Any) -> str:
+    """Return a card; `how` has further fields of its Viewer (hence Any)."""
     verdicts = {} if verdict is None else {5: verdict}
     parents = {3: ParentQuote(3, "Jo", "Hi")}
     viewer = Viewer(

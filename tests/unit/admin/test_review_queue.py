@@ -3,6 +3,8 @@
 import asyncio
 import re
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +15,11 @@ from commentsvc.db.connection import Snapshot
 from commentsvc.feedback import reports
 from commentsvc.feedback.reports import Reason
 from commentsvc.model import AUTHOR, CLASSIFIER
-from commentsvc.moderation import changes, profiles
+from commentsvc.moderation import changes, profiles, statements
 from tests.unit.admin_client import Seat, header, seated, text
-from tests.unit.app_fixture import NOW, Served
+from tests.unit.app_fixture import NOW, Served, served
 from tests.unit.database_fixture import add
+from tests.unit.moderation.test_notices import WITH as WITH_NOTICES
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
 
@@ -496,3 +499,58 @@ def test_moderators_read_why_readers_reported_a_comment(service: Served, seat: S
     details = text(seat.get(f"comment?id={shown}"))
     assert details.count('<q dir="auto">') == 11
     assert '<q dir="auto">&lt;script&gt;alert(1)&lt;/script&gt;' in details
+
+
+@pytest.fixture
+def mailing(tmp_path: Path) -> Iterator[Seat]:
+    with served(tmp_path, WITH_NOTICES) as service:
+        yield seated(service)
+
+
+def reasons_of(seat: Seat, number: int) -> list[tuple[str, str]]:
+    found = seat.service.database.read_now(statements.of_comment, number)
+    return [(each.ground, each.message) for each in found]
+
+
+def fields_for_reasons(seat: Seat) -> list[int]:
+    """Return the number on the queue, the list of published comments, and one's own page."""
+    shown = submit(seat.service, status="approved", email="ann@home.example")
+    report(seat.service, shown)
+    submit(seat.service)
+    pages = ("queue", "comments", f"comment?id={shown}")
+    return [text(seat.get(page)).count('<details class="statement"') for page in pages]
+
+
+def test_reasons_are_asked_for_where_a_decision_is_mailed(mailing: Seat) -> None:
+    assert fields_for_reasons(mailing) == [2, 2, 1], "one for all, and one for the reported comment"
+
+
+def test_nobody_is_asked_for_reasons_that_nobody_gets(seat: Seat) -> None:
+    assert fields_for_reasons(seat) == [0, 0, 0]
+
+
+def test_one_decision_has_reasons_for_all_and_others_for_one(mailing: Seat) -> None:
+    service = mailing.service
+    first, second, third = [submit(service, status="approved") for _ in range(3)]
+    mailing.send(
+        "decide",
+        all="delete",
+        id=[first, second],
+        ground="rules",
+        reason="Off the topic",
+        **{f"reason.{second}": "An insult\r\nof a reader", f"ground.{second}": "law"},
+    )
+    assert reasons_of(mailing, first) == [("rules", "Off the topic")]
+    assert reasons_of(mailing, second) == [("law", "An insult\nof a reader")]
+    mailing.send("decide", one=f"delete.{third}", reason="Off the topic", ground="rules")
+    assert reasons_of(mailing, third) == [], "those are for the selected comments"
+
+
+def test_the_page_of_a_comment_lists_the_reasons_that_were_given(mailing: Seat) -> None:
+    number = submit(mailing.service, status="approved")
+    fields = {f"reason.{number}": HOSTILE, f"ground.{number}": "law"}
+    mailing.send("decide", one=f"delete.{number}", **fields)
+    html = text(mailing.get(f"comment?id={number}"))
+    assert "Reasons for decisions" in html
+    assert "Against the law" in html
+    assert HOSTILE not in html

@@ -25,6 +25,7 @@ from commentsvc.exports.records import (
     Record,
     SavedReplyRecord,
     SettingRecord,
+    StatementRecord,
     SubscriberRecord,
     ThreadRecord,
     TrainingTokenRecord,
@@ -41,11 +42,13 @@ from commentsvc.moderation import (
     private_notes,
     retention,
     saved_replies,
+    statements,
     stored_settings,
     threads,
     undo,
 )
 from commentsvc.moderation.private_notes import NewNote
+from commentsvc.moderation.statements import Reasons
 from commentsvc.moderation.stored_settings import Change
 from commentsvc.readers import accounts, follows, subscriptions
 from commentsvc.readers.accounts import SignedReader
@@ -111,6 +114,7 @@ def fill(database: Database) -> None:
         database.write_now(stored_settings.store, loaded, done)
     mo = permissions.actor(1, "Mo", "moderator", "")
     database.write_now(internal_notes.add, mo, 1, "Known from elsewhere", NOW)
+    database.write_now(statements.add, [1], {1: Reasons("rules", "It stays")}, "Mo", NOW)
     old = {"author": "Cleo", "email": "cleo@old.example", "reader_id": cleo.id}
     add(database, now=NOW + HOUR, site="other", url="/elsewhere/", **old)
     decide(database, APPROVED, 2, now=NOW + 2 * HOUR)
@@ -179,6 +183,8 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
     assert [(note.actor, note.message) for note in first.internal_notes] == [
         ("Mo", "Known from elsewhere")
     ]
+    said = StatementRecord(rfc3339_ms(NOW), "Mo", "rules", "It stays")
+    assert first.statements == (said,)
     assert (second.parent, second.status) == (1, "spam")
     assert (second.subscribed, second.follows, second.language) == (False, True, "fr")
     assert [(image.name, image.content) for image in second.images] == [

@@ -73,6 +73,7 @@ def test_all_of_it_is_told(database: Database) -> None:
                 "votes": 0,
                 "images": [],
                 "internal_notes": [],
+                "reasons_given": [],
             },
         ],
         "wishes": [{"site": "blog", "answers_by_mail": "asked"}],

@@ -12,7 +12,7 @@ from commentsvc.auth import accounts, api_tokens
 from commentsvc.comments import search
 from commentsvc.db.errors import DatabaseBusy
 from commentsvc.http.messages import Response
-from commentsvc.moderation import profiles
+from commentsvc.moderation import profiles, statements
 from commentsvc.util.timestamps import DAY_MS
 from tests.unit.admin_client import HASH, PASSWORD, Seat, seated
 from tests.unit.app_fixture import Served, data, served
@@ -221,6 +221,18 @@ def test_a_token_of_some_sites_changes_nothing_on_others(service: Served) -> Non
     assert here.get("/days")["pending"] == 0
     [entry] = service.stored()
     assert (entry.comment.status, entry.comment.source) == ("approved", "Hello *you*")
+
+
+def test_a_decision_may_have_reasons(service: Served) -> None:
+    ids = [add(service.database).comment.id for _ in range(2)]
+    program = Program(service, "decide")
+    asked = {"action": "delete", "ids": ids, "ground": "rules", "reason": "Insults"}
+    assert program.ask("POST", "/decisions", **asked).status == 200
+    for number in ids:
+        [found] = service.database.read_now(statements.of_comment, number)
+        assert (found.actor, found.ground, found.message) == ("rosa", "rules", "Insults")
+    for wrong in ({"ground": "whim"}, {"reason": "x" * (statements.LENGTH + 1)}):
+        assert program.ask("POST", "/decisions", **asked | wrong).status == 400
 
 
 def test_decisions_do_what_the_pages_do(service: Served) -> None:

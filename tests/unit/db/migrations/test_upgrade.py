@@ -16,7 +16,7 @@ from commentsvc.db.migrations import steps, upgrade
 from tests.unit.database_fixture import BEFORE_KEYS, KEYED, add, opened
 
 # A hash of the schema.
-SCHEMA = "1d2d759a25339cbd"
+SCHEMA = "6ccceda91dee12c9"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:
