@@ -386,12 +386,12 @@ def own_mail(browser: Browser, data: Path) -> None:
         mail=MailSettings(host="localhost", sender="nora@blog.example", templates=str(data)),
         sites=(Site(name="blog", origins=("https://blog.example",), title="Slow Bench"),),
     )
-    told, reply = (
+    comment, reply = (
         {"author": author, "source": text, "html": markdown.render(text)}
         for author, text, *_ in CONVERSATION[:2]
     )
     with stored(data) as database:
-        add(database, now - HOUR, **told, email=who, title=TITLE, notify=True)
+        add(database, now - HOUR, **comment, email=who, title=TITLE, notify=True)
         database.write_now(subscriptions.confirm, 1, now)
         add(database, now, **reply, parent=1)
         row = OutboxRow(2, MAIL, "reply", who, 2, None, "queued", now, now, now + HOUR, 0, "")

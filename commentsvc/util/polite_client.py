@@ -14,7 +14,7 @@ from cachetools import TTLCache
 from commentsvc.util import robots
 from commentsvc.util.clock import Clock
 from commentsvc.util.http_client import Fetched, RemoteError, SettingsClient, StrangerClient
-from commentsvc.util.robots import Rules
+from commentsvc.util.robots import RobotRules
 from commentsvc.util.threads import FOREIGN, run_in
 from commentsvc.util.timestamps import DAY_MS, HOUR_MS
 
@@ -43,7 +43,7 @@ class Disallowed(LeaveAlone):
 class _Robots(NamedTuple):
     """A parsed robots.txt, and its size in the cache."""
 
-    rules: Rules
+    rules: RobotRules
     size: int
 
 
@@ -108,7 +108,7 @@ class PoliteClient:
         rules = await self._rules(url)
         return await run_in(FOREIGN, rules.allow, url)
 
-    async def _rules(self, url: str) -> Rules:
+    async def _rules(self, url: str) -> RobotRules:
         home = urljoin(url, "/robots.txt")
         known = self._robots.get(home)
         if known is None:

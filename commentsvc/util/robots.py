@@ -15,7 +15,7 @@ _KEPT: Final = "/%?#&=~*$:;@!,'()+[]"
 _ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
-class Rules(NamedTuple):
+class RobotRules(NamedTuple):
     """The rules for us: whether they allow, and the pattern of addresses. `sitemaps` are named."""
 
     patterns: tuple[tuple[bool, str], ...] = ()
@@ -29,7 +29,7 @@ class Rules(NamedTuple):
         return max(found)[1] if found else True
 
 
-def parse(text: str, agent: str) -> Rules:
+def parse(text: str, agent: str) -> RobotRules:
     """Return the rules of a robots.txt for the product `agent`, or else those for all ("*")."""
     groups: dict[str, list[tuple[bool, str]]] = {}
     named: list[str] = []
@@ -51,7 +51,7 @@ def parse(text: str, agent: str) -> Rules:
         elif key == "sitemap":
             sitemaps.append(value)
     ours = groups.get(agent.lower(), groups.get("*", []))
-    return Rules(tuple(ours), tuple(sitemaps))
+    return RobotRules(tuple(ours), tuple(sitemaps))
 
 
 def _pattern(value: str) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.feedback import reports
 from commentsvc.feedback.reports import Reason
@@ -94,8 +95,8 @@ def test_a_mail_says_that_automatic_checks_had_rated_a_comment(service: Served) 
     assert CHECKED in text(service, mails(service)[0])
 
 
-def _checked(tx: object, number: int) -> int:
-    tx.execute(f"UPDATE comment SET score = 3, reasons = 'links +3' WHERE id = {number}")  # type: ignore[attr-defined]
+def _checked(tx: Transaction, number: int) -> int:
+    tx.execute("UPDATE comment SET score = 3, reasons = 'links +3' WHERE id = ?", (number,))
     return number
 
 
