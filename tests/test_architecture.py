@@ -933,7 +933,7 @@ SCRIPTS = [
     "thread/target", "thread/extras", "thread/folding", "thread/moderate", "thread/visits",
     "thread/muting", "thread/click", "thread/searching", "thread/fediverse",
     "thread/own_comments", "thread/own_buttons", "thread/prerendered",
-    "thread/accent", "thread/contrast",
+    "thread/contrast", "thread/accent",
     "thread/deleted", "thread/likes",
     "corrections", "form/correcting",
     "form/replying", "form/form", "form/sending", "form/preview", "form/refusal", "form/offers",

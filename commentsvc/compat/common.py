@@ -36,6 +36,7 @@ from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.feedback import views
 from commentsvc.http.messages import (
     ANY_ORIGIN,
+    EMBEDDABLE,
     JSON,
     NO_SNIFFING,
     NOT_STORED,
@@ -262,7 +263,8 @@ class SiteApi:
         if not file or not self._site.origin:
             raise HttpError(404, *NOTHING_HERE)
         location = f"{self._site.origin}/{file}"
-        return Response(302, (("Location", location), NOT_STORED), b"")
+        # Browsers ask each answer on the way to a script whether an isolated page may have it
+        return Response(302, (("Location", location), EMBEDDABLE, NOT_STORED), b"")
 
     def answer(self, what: object, *tags: str) -> Response:
         """Return JSON that any page may read; it is cached under `tags`."""

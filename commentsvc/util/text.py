@@ -21,8 +21,10 @@ _INVISIBLE_RANGES = (
     *((0x2060, 0x206F), (0x2800, 0x2800), (0x3164, 0x3164), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0)),
     *((0xFFF9, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE007F)),
 )
+# A flag with tags, as those of England, Scotland and Wales (UTS 51, ED-14a); other tags.
+_TAGS = re.compile("(\U0001f3f4[\U000e0030-\U000e007a]{3,6}\U000e007f)|[\U000e0000-\U000e007f]").sub
 _INVISIBLE = dict.fromkeys(
-    code for first, last in _INVISIBLE_RANGES for code in range(first, last + 1)
+    code for first, last in _INVISIBLE_RANGES[:-1] for code in range(first, last + 1)
 )
 # The joiners and variation selectors, which change the characters beside them, and show nothing.
 _JOINING_RANGES = ((0x200C, 0x200D), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
@@ -76,7 +78,8 @@ def one_line(text: str) -> str:
     """
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
-    line = " ".join(" ".join(text.split()).translate(_INVISIBLE).split())
+    shown = _TAGS(r"\1", " ".join(text.split())).translate(_INVISIBLE)
+    line = " ".join(shown.split())
     return with_few_marks(line) if is_visible(line) else ""
 
 

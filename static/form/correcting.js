@@ -1,7 +1,9 @@
 // The window in which a reader suggests a correction
 
-import { h, loadMessages, storage } from "../common.js";
+import { h, loadMessages, loadStylesheet, storage } from "../common.js";
 import { CommentForm } from "./form.js";
+
+await loadStylesheet("form/correcting.css");
 
 /** Ask what is to be corrected at `words` of the page of `element`; "" if none are selected. */
 export async function correct(element, words) {

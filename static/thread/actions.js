@@ -21,27 +21,24 @@ const MODULES = {
 };
 
 export async function act(thread, control, { type, detail }) {
+  const { host, messages, error } = thread;
   const { name } = control;
   if (type == "comment-submitted") {
     const { showSubmitted } = await import("./submitted.js").catch(again("thread/submitted"));
     showSubmitted(thread, detail, control);
-  } else if (name == "sort" && type == "input") {
+  }
+  if (name == "sort" && type == "input") {
     storage.set("sort", control.value);
     thread.load();
-  } else if (MODULES[name] && (type == "click") == (name != "write")) {
-    await use(thread, control);
   }
-}
-
-async function use(thread, control) {
-  const { messages, error } = thread;
+  if (!MODULES[name] || (type == "click") == (name == "write")) return;
   error.textContent = "";
-  const loading = [MODULES[control.name](), loadMessages(thread.host, "-form")];
-  const [module, more] = await Promise.all(loading);
+  const accent = import("./accent.js").then(({ followLinks }) => followLinks(host), () => {});
+  const [module, more] = await Promise.all([MODULES[name](), loadMessages(host, "-form"), accent]);
   Object.assign(messages, more);
   const { commentId } = control.closest(".commentsvc-comment") ?? {};
   try {
-    await module[control.name](thread, control, thread.all().get(commentId));
+    await module[name](thread, control, thread.all().get(commentId));
   } catch (failure) {
     const { errorText } = await import("../send.js").catch(again("send"));
     control.closest(".commentsvc-actions").after(error);

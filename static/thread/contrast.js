@@ -1,35 +1,39 @@
-// The page's colours; keeps text readable on a blog that sets no colour for it: it would be black
+// Follows changes of the page's colours; keeps text readable on a blog that sets no colour for it
 
 import { h } from "../common.js";
+import { followLinks, luminance } from "./accent.js";
 
-/** Return the components of a CSS colour in sRGB from 0 to 1, and its opacity. */
-export function srgb(probe, color) {
-  probe.style.setProperty("color", `color(from ${color} srgb r g b / alpha)`, "important");
-  const [red, green, blue, alpha = 1] = getComputedStyle(probe).color.match(/-?[\d.]+(?:e-?\d+)?/g).map(Number);
-  return [red, green, blue, alpha];
-}
-
-/** Return the relative luminance of a colour (WCAG 2.2). */
-export function luminance(color) {
-  const [red, green, blue] = color.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
+const hosts = new Set();
+let isWatching = false;
 
 /** Return the luminance of what is behind an element; the page's `Canvas` is behind all. */
-export function behind(element, probe) {
-  for (let node = element; node; node = node.parentElement) {
-    const color = srgb(probe, getComputedStyle(node).backgroundColor);
-    if (color[3] >= 0.5) return luminance(color);
+function behind(element) {
+  const probe = h("i");
+  document.documentElement.append(probe);
+  let found = NaN;
+  for (let node = element; node && isNaN(found); node = node.parentElement) {
+    const { backgroundColor } = getComputedStyle(node);
+    // One that is hardly opaque hides nothing
+    if (!/[,/] 0(\.[0-4]\d*)?\)$/.test(backgroundColor)) found = luminance(probe, `rgb(from ${backgroundColor} r g b)`);
   }
-  return withProbe(document.documentElement, "i", (root) => luminance(srgb(root, "Canvas")));
+  if (isNaN(found)) found = luminance(probe, "Canvas");
+  probe.remove();
+  return found;
 }
 
-/**
- * Call `use` now, and when the blog's colours may have changed, until `signal` is aborted. Older
- * browsers cannot compute with colours: there it is not called.
- */
-export function watch(use, signal) {
-  if (!CSS.supports("color", "color(from red srgb r g b)")) return;
+/** Let the accent of a thread follow the blog's links for good. */
+export function keepAccent(host) {
+  followLinks(host);
+  hosts.add(host);
+  if (isWatching) return;
+  isWatching = true;
+  watch(() => {
+    for (const each of hosts) each.querySelector(":scope > .commentsvc-thread") ? followLinks(each) : hosts.delete(each);
+  });
+}
+
+/** Call `use` when the blog's colours may have changed, until `signal` is aborted. */
+function watch(use, signal) {
   let frame = 0;
   const update = () => {
     frame ||= requestAnimationFrame(() => {
@@ -48,17 +52,6 @@ export function watch(use, signal) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update, { signal });
   document.addEventListener("transitionend", update, { signal });
   signal?.addEventListener("abort", () => observer.disconnect());
-  use();
-}
-
-/** Return what `use` returns of an element that is in `element` for a moment. */
-export function withProbe(element, tag, use) {
-  const probe = h(tag, { href: "#" });
-  probe.style.setProperty("transition", "none", "important");
-  element.append(probe);
-  const result = use(probe);
-  probe.remove();
-  return result;
 }
 
 /**
@@ -68,8 +61,7 @@ export function withProbe(element, tag, use) {
 export function keepContrast(element, signal) {
   if (signal.aborted) return;
   if (getComputedStyle(element).lineHeight == "normal") element.style.lineHeight = "1.5";
-  watch(() => {
-    const isDark = withProbe(element, "i", (probe) => behind(element, probe)) < 0.13;
-    element.style.color = isDark ? "#eee" : "";
-  }, signal);
+  const update = () => (element.style.color = behind(element) < 0.13 ? "#eee" : "");
+  update();
+  watch(update, signal);
 }

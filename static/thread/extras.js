@@ -14,7 +14,8 @@ export function showExtras(thread, cut) {
   if (storage.get("muted")) import("./muting.js").then(({ foldMuted }) => foldMuted(thread));
   if (cut.length) import("./folding.js").then(({ foldLong }) => foldLong(thread, cut));
   if (thread.host.querySelector(".commentsvc-owner")) {
-    import("./accent.js").then(({ followLinks }) => followLinks(thread.host));
+    import("./accent.js"); // which the next one imports
+    import("./contrast.js").then(({ keepAccent }) => keepAccent(thread.host));
   }
   linkHere(thread.host);
 }

@@ -79,5 +79,5 @@ export function follow(thread, signal) {
   tellMoments(thread);
   if (thread.page.posts) import("./fediverse.js").then(({ offerReply }) => offerReply(thread), () => {});
   if (thread.page.count > 50) import("./searching.js").then(({ offerSearch }) => offerSearch(thread), () => {});
-  import("./accent.js").then(({ followLinks }) => followLinks(thread.host), () => {});
+  import("./contrast.js").then(({ keepAccent }) => keepAccent(thread.host), () => {});
 }

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.widget.browser import WIDGET, Answers, comment, fill, open_form, send
+from tests.widget.browser import NOW, WIDGET, Answers, comment, fill, open_form, send
 
 OpenThread = Callable[..., Page]
 
@@ -319,6 +319,8 @@ def test_paper_has_the_comments_alone(show: Callable[[str], Page]) -> None:
         (":root { color-scheme: dark } a { color: #fa0 }", "rgb(255, 170, 0)", "rgb(0, 0, 0)"),
         ("a { color: #fa0 }", "", ""),  # on white
         ("a { color: #b3005e80 }", "", ""),
+        ("body { background: #111 } a { color: #fa0 }", "rgb(255, 170, 0)", ""),
+        ("html { background: #222; color: #eee } a { color: #b3005e }", "", ""),
         ("a { color: inherit }", "", ""),
         ("", "", ""),
         (".commentsvc-thread { --commentsvc-accent: #070 } a { color: #b3005e }", "no", ""),
@@ -343,6 +345,27 @@ def test_the_accent_is_the_colour_of_links_where_it_can_be_read(
         "(host) => host.style.getPropertyValue('--commentsvc-accent')"
     )
     assert bool(own) == (accent not in ("", "no"))
+
+
+def test_a_form_has_the_accent_as_soon_as_it_is_there(page: Page, open_thread: OpenThread) -> None:
+    """Nobody sees a button change its colour: the clock stands, so that nothing comes later."""
+    page.clock.install(time=NOW)
+    page.clock.pause_at(NOW.replace("12:00:00", "12:00:01"))
+    open_thread(more="<style>html { background: #222; color: #eee } a { color: #fa0 }</style>")
+    page.evaluate(
+        """() => new MutationObserver(() => {
+          const button = document.querySelector(".commentsvc-form .commentsvc-button");
+          const box = document.querySelector(".commentsvc-form [type=checkbox]");
+          if (button) window.seen ??= [button, box].map((each) => {
+            const { backgroundColor, colorScheme } = getComputedStyle(each);
+            return [backgroundColor, colorScheme];
+          });
+        }).observe(document.body, { childList: true, subtree: true })"""
+    )
+    open_form(page)
+    [button, box] = page.evaluate("window.seen")
+    assert button[0] == "rgb(255, 170, 0)"
+    assert box[1] == "dark"
 
 
 def test_the_accent_follows_a_switch_of_the_blogs_colours(

@@ -119,6 +119,10 @@ def test_whatever_a_blog_embeds_may_be_embedded_by_isolated_pages(tmp_path: Path
             if headers.get("Content-Type", "").startswith(EMBEDDED):
                 embedded.add(target)
                 assert headers.get("Cross-Origin-Resource-Policy") == "cross-origin", target
+        for script in ("isso/js/embed.min.js", "artalk/dist/Artalk.js"):  # no modules
+            answer = service.get(f"/{script}")
+            assert answer.status == 302
+            assert ("Cross-Origin-Resource-Policy", "cross-origin") in answer.headers
     assert {*files[3:], avatar} <= embedded
 
 

@@ -446,6 +446,17 @@ def test_an_initial_is_a_whole_character(name: str, shown: str) -> None:
     assert initial(name) == shown
 
 
+@pytest.mark.parametrize("region", ["gbeng", "gbsct", "gbwls", "ustx"])
+def test_the_flag_of_a_region_stays_in_a_name(region: str) -> None:
+    """Without its tags it would be a black flag. Other tags are hidden texts."""
+    tags = "".join(chr(0xE0000 + ord(letter)) for letter in region)
+    flag = f"\U0001f3f4{tags}\U000e007f"
+    assert read(author=f"{flag} Ann").author == f"{flag} Ann"
+    assert initial(f"{flag} Ann") == flag
+    assert read(author=f"Ann{tags}").author == "Ann"
+    assert read(author=f"\U0001f3f4{tags} Ann").author == "\U0001f3f4 Ann"
+
+
 def test_an_excerpt_has_no_footnotes() -> None:
     html = markdown.render("Wood[^1] is[^b] good.\n\n[^1]: Oak.\n[^b]: Was.")
     assert excerpt(html, 100) == "Wood is good."
