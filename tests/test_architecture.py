@@ -97,7 +97,8 @@ ONLY_IMPORTERS: dict[str, frozenset[str]] = {
 # `backup.postgresql_dump` passes it on to pg_dump, with the password.
 # Who sends requests to addresses of the settings, to addresses of strangers, or to both.
 SETTINGS_CLIENTS = frozenset({
-    "admin.provider", "api.avatars", "auth.oidc", "blog.translations", "blog.unlisted",
+    "admin.provider", "admin.snippet", "api.avatars", "auth.oidc", "blog.translations",
+    "blog.unlisted",
     "cli.legal", "cli.moved_pages", "cli.translations", "delivery.akismet", "delivery.builds",
     "delivery.classifier", "delivery.judge", "delivery.telegram_buttons", "delivery.webhooks",
     "imports.importer", "imports.sources.blog_pages", "mentions.page_posts", "mentions.poller",
@@ -111,8 +112,8 @@ THREADS: dict[str, set[str]] = {
     "ACCOUNTS": {"admin.login_limit", "admin.passkeys", "admin.sign_in"},
     "RENDERING": {"submissions.renderer"},
     "FOREIGN": {
-        "blog.sitemap", "blog.translations", "mentions.networks", "mentions.page_posts",
-        "mentions.sender",
+        "admin.snippet", "blog.sitemap", "blog.translations", "mentions.networks",
+        "mentions.page_posts", "mentions.sender",
         "mentions.verifier",
         "util.polite_client",
     },

@@ -24,6 +24,7 @@ from commentsvc.admin.review_queue import ReviewPages
 from commentsvc.admin.saved_replies import SavedReplyPages
 from commentsvc.admin.settings import SettingsPage
 from commentsvc.admin.sign_in import ENTRY, SignIn, home
+from commentsvc.admin.snippet import SnippetPage
 from commentsvc.admin.threads import ThreadPages
 from commentsvc.admin.tokens import TokenPages
 from commentsvc.admin.two_factor import FactorPages
@@ -60,6 +61,7 @@ class AdminPages:
             Dashboard(context, figures, conditions),
             SettingsPage(context),
             DownloadPage(context),
+            SnippetPage(context),
             OwnAccountPages(context),
             AccountPages(context),
             FactorPages(context),

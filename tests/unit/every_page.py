@@ -433,6 +433,8 @@ MODERATION: Final[dict[str, list[State]]] = {
     "GET /moderation/outbox": [lambda v: v.seat.get("outbox"), lambda v: v.failed_mail()],
     "GET /moderation/dashboard": [lambda v: v.seat.get("dashboard")],
     "POST /moderation/settings": [lambda v: v.wrong_setting(), lambda v: v.tried_setting()],
+    "GET /moderation/snippet": [lambda v: v.seat.get("snippet")],
+    "POST /moderation/snippet": [lambda v: v.seat.send("snippet", page="x")],
     "GET /moderation/settings": [
         lambda v: v.seat.get("settings"),
         lambda v: v.changed_setting(),

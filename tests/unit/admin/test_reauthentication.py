@@ -55,6 +55,7 @@ FORMS: dict[str, list[dict[str, object]]] = {
     "accounts": [{"do": "role", "id": 2, **more} for more in MORE_RIGHTS],
     "settings": [{"group": "waiting", "seen": 0, "text.moderation.policy": "none"}, {"undo": "1"}],
     "downloads": [{"kind": "backup"}],
+    "snippet": [{"page": "x"}],
     "invite": [{"role": "viewer", "email": OTHER}],
 }
 # What a program sends, with a token alone, to each operation that changes an account.

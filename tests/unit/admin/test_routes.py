@@ -49,6 +49,8 @@ ROUTES = {
     "POST /moderation/answer": "decide",
     "POST /moderation/pin": "decide",
     "POST /moderation/trust": "decide",
+    "GET /moderation/snippet": "read service",
+    "POST /moderation/snippet": "administer",
     "GET /moderation/replies": "decide service",
     "POST /moderation/replies": "decide service",
     "POST /moderation/internal-note": "decide",
