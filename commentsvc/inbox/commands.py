@@ -4,7 +4,7 @@ The first line decides. A command there counts whatever stands below it, since t
 signature, or what a program quotes in a way that `reply_text` does not know. A yes or a thanks of a
 few words is no answer that a page needs: it approves the comment and is not published. So nobody
 reads an "ok" on the page because the program of its sender was unknown. One word that is not known
-may be a yes or a no in any language, so it is held.
+may be a yes or a no in any language, so it is held; so are "ok boss" and "not ok".
 """
 
 import re
@@ -13,7 +13,15 @@ from enum import Enum
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from commentsvc.inbox.phrases import AGREES, APPROVALS, BESIDE, REFUSES, REMOVES, THANKS
+from commentsvc.inbox.phrases import (
+    AGREES,
+    APPROVALS,
+    BESIDE,
+    NEGATIONS,
+    REFUSES,
+    REMOVES,
+    THANKS,
+)
 from commentsvc.model import APPROVED, DELETED, SPAM
 
 COMMANDS: Final = {
@@ -53,7 +61,7 @@ _LINE_LENGTH: Final = 80  # characters of a signature's line
 _LINES: Final = 8  # of a signature
 _WORDS: Final = 8  # of a signature's line
 _CONTACT: Final = re.compile(r"\S@\S+\.\w|\bwww\.|https?://|(?:\d[\d ()/.-]{5,}\d)").search
-_ASKS: Final = ("?", "？", "؟")
+_ASKS: Final = re.compile(r"[?？؟][\s!?！？؟.…]*$").search
 _ENDS_SENTENCE: Final = (".", "!", "?", "…", "。", "！", "？", "؟", "।", ":", "：")
 
 
@@ -76,7 +84,7 @@ def meaning(words: str) -> Meaning:
     """Return what the words of a moderator's answer mean."""
     first, _, rest = words.strip().partition("\n")
     said = _words(first)
-    asks = first.rstrip().endswith(_ASKS)
+    asks = _ASKS(first)
     command = COMMANDS.get(" ".join(said)) if len(said) <= 2 else None
     if command is not None and (said or not words.strip()):
         if asks or (command == DELETED and said == ["no"] and not _is_signature(rest)):
@@ -87,13 +95,21 @@ def meaning(words: str) -> Meaning:
     approves = bool(said) and (" ".join(said) in APPROVALS or _is_thanks(first, said))
     is_known = bool(said) and all(word in _KNOWN or _WITHOUT_SPACES(word) for word in said)
     if not (approves or is_known):
-        is_word = len(said) < 2 and not any(map(_SENTENCE, said)) and _is_signature(rest)
-        return Meaning("", Wish.HOLD if is_word or wants_removal(words) else Wish.PUBLISH)
+        is_word = len(said) < 2 and not any(map(_SENTENCE, said))
+        is_uncertain = (is_word or _is_near_command(said)) and _is_signature(rest)
+        return Meaning("", Wish.HOLD if is_uncertain or wants_removal(words) else Wish.PUBLISH)
     if asks or (not approves and not REFUSES.isdisjoint(said)):
         return Meaning("", Wish.HOLD)
     if not approves and all(word in BESIDE for word in said):
         return Meaning("", Wish.PUBLISH)
     return Meaning(APPROVED, Wish.NOTHING) if _is_signature(rest) else Meaning("", Wish.HOLD)
+
+
+def _is_near_command(said: list[str]) -> bool:
+    """Return whether words may be a command: one and a word beside it, or a yes and a no."""
+    return (len(said) == 2 and said[0] in COMMANDS) or not (
+        NEGATIONS.isdisjoint(said) or AGREES.isdisjoint(said)
+    )
 
 
 def wants_removal(words: str) -> bool:

@@ -68,6 +68,11 @@ _PLACEHOLDER: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 ).search
 _PLACEHOLDER_LENGTH: Final = 300  # characters
+# The rest of a link of ours that a program has broken, and what may be the rest of its token.
+_REST_OF_LINK: Final = (
+    r"(?<![^\s/])mail/[a-z-]{2,12}\?t="
+    r"|(?<![\w./=-])(?=[A-Z\d_.-]*[a-z])(?=[a-z\d_.-]*[A-Z])(?=[A-Za-z_.-]*[0-9])[A-Za-z0-9_.-]{32}"
+)
 _REACTION: Final = "text/vnd.google.email-reaction+json"
 # Beside these, programs write a text: "Your message was read on Monday."
 _OF_PROGRAMS: Final = frozenset((_REACTION, "text/calendar", *automatic.REPORTS))
@@ -109,7 +114,8 @@ class MailParser:
         self._author_length = settings.comments.author_length
         links = settings.server.public_url.rstrip("/") + "/mail/"
         found = "|".join(map(re.escape, [links, *self._own_addresses]))
-        own_words = re.compile(rf"(?:{found})[^\s<>()\[\]]*", re.IGNORECASE)
+        found = f"(?i:{found})|{_REST_OF_LINK}"
+        own_words = re.compile(rf"(?:{found})[^\s<>()\[\]]*")
         self._own, self._own_words = own_words.search, own_words.sub
 
     def read(self, raw: bytes) -> ReceivedMail:
@@ -210,7 +216,7 @@ class MailParser:
     def _doubt(self, fields: Message, answer: OwnWords) -> tuple[str, str]:
         """Return the doubt about the words of a reply, and its reason for the log."""
         if self._own(answer.words):
-            return QUOTING, "its text has an address of ours"
+            return QUOTING, "its text has an address of ours, or what may be a part of one"
         if answer.has_more:
             return QUOTING, "its own words cannot be told from what it quotes"
         if not automatic.has_prefix(fields):

@@ -17,6 +17,7 @@ AGREES: Final = _split(
     approve approved accept accepted accepting agree agreed alright all confirm confirmed fine good
     great awesome bravo cool excellent lgtm nice ok okay okey okidoki k kk kthx publish published
     right super sure thank thanks thankyou thx tnx ty ta cheers top yes yep yeah yup
+    approvare oki okido oké okè ókay
     klasse passt gerne gern jep jepp sagol valeu beleza arigato kiitoksia perfekt hyvä
     ja jawohl jap jo genehmigt genehmigen freigeben freigegeben veröffentlichen einverstanden
     gut danke dankeschön dank merci oui ouais accord approuver approuvé valider validé publier
@@ -96,6 +97,7 @@ APPROVALS: Final = _split(
     let it through, kein problem, geht klar, in ordnung, na klar, ça marche, bien, bien sûr,
     très bien, ok pour moi, de acuerdo, está bien, muy bien, por supuesto, tudo bem, tá bom,
     está bem, claro que sim, ja hoor, może być, w porządku, sağ ol, þakka þér fyrir,
+    sure go ahead, ok go ahead, yes go ahead,
     do it, yes do it, go for it, this is fine, looks good to me, no worries, thumbs up,
     daumen hoch, freigabe erteilt, geht in ordnung, ist in ordnung, ist ok, ist okay, passt schon,
     sieht gut aus, von mir aus, c'est bon, c’est bon, oui c'est bon, oui c’est bon, ça va,
@@ -129,6 +131,15 @@ REFUSES: Final = REMOVES | _split(
     """
     n no nope never nein nicht non nee não nao ne nej inte ikke nei ei nie nem nu нет ні не όχι
     hayır لا نه לא नहीं نہیں না இல்லை வேண்டாம் ไม่ không tidak 不 不是 不行 いいえ だめ 아니요 아니오
+    """
+)
+# What turns a yes into a no.
+NEGATIONS: Final = REFUSES | _split(
+    """
+    not don't don’t dont doesn't doesn’t isn't isn’t can't can’t cannot won't won’t kein keine
+    keinesfalls niet pas jamais aucun ningún nunca jamás mai niente geen nooit nenhum jamais aldrig
+    ingen aldri koskaan eikä älä nikdy nigdy nikad niciodată soha ne nu nie никогда нельзя ніколи
+    δεν μην değil asla ليس ليست هرگز مت मत jangan bukan đừng chưa ห้าม 别 別 没 沒 안 못
     """
 )
 # How the subjects of automatic mails begin: Exchange's and Outlook's own translations, and those

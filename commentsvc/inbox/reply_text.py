@@ -83,6 +83,19 @@ _DEVICE: Final = re.compile(
 _DEVICE_LENGTH: Final = 60  # characters
 _ENDS_SENTENCE: Final = re.compile(r"[.!?…。！？؟।]\s*$").search
 _ADDRESS_LINE: Final = re.compile(r"\s*[<(\[]?(?:https?://|www\.)\S+[>)\]]?\s*")
+# A telephone number, as in signatures.
+_TELEPHONE: Final = re.compile(
+    r"(?:\+\d|\b(?:tel|fon|telefon|t[ée]l[ée]phone|phone|mobile?|mob|fax|handy|cell?)\b\W{0,3}\(?\d)"
+    r"[\d ()/.-]{5,30}\d",
+    re.IGNORECASE,
+).search
+# The words of notices below mails of companies.
+_NOTICE: Final = re.compile(
+    r"\bconfidential(?:ity|ly)?\b|\bintended (?:recipient|solely|only)|\bprivileged\b"
+    r"|\bdisclaimer\b|\bvertraulich|\bconfidentiel|\bconfidencial|\briservat|\bvertrouwelijk|\bpoufn|\bdůvěrn"
+    r"|конфиденциальн|機密|机密|保密|기밀|\bplease consider the environment",
+    re.IGNORECASE,
+).search
 # What is left of a picture with a link, and of a place in a page, in the text of an HTML mail.
 _LINK_OF_PICTURE: Final = re.compile(r"\s*<(?:https?://|#)[^\s>]+>\s*")
 _TARGETS: Final = re.compile(r"\s?[<(\[]\s?https?://[^\s>)\]]*\s?[>)\]]")
@@ -158,8 +171,17 @@ def read(text: str, names: Sequence[str], addresses: Sequence[str]) -> OwnWords:
         lines, has_more = whole, True
     words = "\n".join(line for line in lines if not _is_picture(line))
     words = re.sub(r"\n{3,}", "\n\n", words).strip("\n")
-    has_more = has_more or _quotes_unknown(lines) or bool(_BANNER(words))
+    has_more = has_more or _quotes_unknown(lines) or bool(_BANNER(words)) or _has_footer(words)
     return OwnWords(words, cut or quotes, has_more)
+
+
+def _has_footer(words: str) -> bool:
+    """Return whether the last paragraph of several is one that programs or companies add.
+
+    It has a telephone number, or the words of a notice.
+    """
+    _, gap, last = words.rpartition("\n\n")
+    return bool(gap) and bool(_TELEPHONE(last) or _NOTICE(last))
 
 
 def _unescaped(lines: list[str]) -> list[str]:

@@ -32,6 +32,7 @@ THANKS = [
     "Опубликуй", "Fine by me", "Looks good to me!", "This is fine", "Yes, do it", "Go for it",
     "Is goed, dank je", "Ja, graag", "Oui, c'est bon", "Tak for det", "Passt schon.", "v pořádku",
     "Ist in Ordnung", "Pode publicar", "tutto ok", "Go raibh maith agat", "承知しました", "можно",
+    "Sure, go ahead", "Oké, prima",
     "ja", "Sí", "да", "yes please", "OK, thanks", "approve", "Approved.", "*ok*", "“Okay”",
 ]  # fmt: skip
 
@@ -104,6 +105,19 @@ def test_a_command_is_judged_by_the_first_line(words: str, status: str) -> None:
 )  # fmt: skip
 def test_what_may_be_a_command_or_an_answer_is_left_to_its_sender(words: str) -> None:
     assert meaning(words) == HOLDS
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["not ok", "Not okay!", "don't approve", "Don’t publish", "do not publish this",
+     "I do not approve", "please don't approve", "nicht freigeben", "Bitte nicht veröffentlichen",
+     "ne pas publier", "pas d'accord", "no aprobar", "non approvare", "niet goedgekeurd",
+     "не публиковать, не согласен", "nie zatwierdzaj, nie zgoda", "não aprovar", "不同意",
+     "不 同意", "ok boss", "no way", "ok?!", "delete it", "spam again"],
+)  # fmt: skip
+def test_a_no_with_a_yes_in_it_approves_and_publishes_nothing(words: str) -> None:
+    for below in ("", "\n\nMax\nMuster GmbH\n+49 30 123456"):
+        assert meaning(words + below) == HOLDS
 
 
 def test_no_words_take_long() -> None:

@@ -120,6 +120,64 @@ def test_a_text_with_our_own_addresses_is_held_and_shown_without_them(words: str
     assert "/mail/" not in shown
 
 
+TOKEN = "WzE3OTYyMDk2MDAsInNwYW0iLDEsMSwibW9AYmxvZy5leGFtcGxlIl0.Zk-3_aQ"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [f"Yes.\nmail/comment?t={TOKEN}", f"Yes.\n{TOKEN}\nSee you!", f"Yes.\n{TOKEN[20:]}"],
+)
+def test_the_rest_of_a_broken_link_is_held_and_not_shown(words: str) -> None:
+    """A program that breaks long lines may leave a part of a link outside of the quotation."""
+    mail = read(words)
+    assert mail.doubt == QUOTING
+    shown = PARSER.without_addresses(mail.words)
+    assert TOKEN[20:] not in shown
+    assert shown.startswith("Yes.\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "See https://youtu.be/dQw4w9WgXcQ?t=43 and https://a.example/W9AYmxvZy5leGFtcGxlIl0W9AYmxv",
+        "Donaudampfschifffahrtsgesellschaftskapitän2026",
+        "Try commit 2f1d7c9a4b6e8d0f1a3c5e7b9d0f2a4c6e8b0d1f",
+        "Call DEFAULT_MAX_CONNECTIONS_2 or connection.default_timeout_in_seconds.",
+    ],
+)
+def test_long_words_and_links_of_others_are_published(words: str) -> None:
+    assert read(words).doubt == ""
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "Mo Owner | Head of Things\nTel. +49 30 1234567\nwww.mo.example",
+        "Mo\nMobile: (030) 123 45 67",
+        "+1 555 010 9999",
+        "This email and any files transmitted with it are confidential.",
+        "Diese Nachricht ist vertraulich und nur für ihren Empfänger bestimmt.",
+        "Ce message est confidentiel.",
+        "Please consider the environment before printing this email.",
+    ],
+)
+def test_what_companies_put_below_a_mail_is_held(below: str) -> None:
+    """Signatures without a mark, and notices, are published under the owner's badge else."""
+    assert read(f"Yes, we open at nine on Mondays.\n\n{below}").doubt == QUOTING
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Our number is +49 30 1234567, call us any time.",
+        "On 01.12.2026 we are closed.\n\nFrom 02.12. on we are there again, at 9:00.",
+        "It takes two steps:\n\n- sand it 12 times\n- then oil it",
+    ],
+)
+def test_dates_and_a_number_in_the_only_paragraph_are_published(words: str) -> None:
+    assert read(words).doubt == ""
+
+
 @pytest.mark.parametrize(
     "subject",
     ["Automaattivastausviesti: hi", "Fwd: hi", "WG: hi", "Bin dann mal weg: Re: hi"],
