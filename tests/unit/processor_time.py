@@ -22,3 +22,13 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
         pass
     took, loop = worked - began, time.process_time() - worked
     return took * 1_000 / min(max(loop * 1_000 / LOOP_MS, 1), MOST_SLOWNESS), result
+
+
+def assert_quick(work: Callable[[], T], most: float) -> T:
+    """Return the result of `work`, one of three attempts at which takes at most `most` ms."""
+    times = list[float]()
+    while not times or (times[-1] > most and len(times) < 3):
+        took, result = timed(work)
+        times.append(took)
+    assert times[-1] <= most, f"{', '.join(f'{each:.0f}' for each in times)} ms of {most}"
+    return result

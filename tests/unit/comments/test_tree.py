@@ -6,7 +6,7 @@ import pytest
 
 from commentsvc.comments.queries import DeletedComment
 from commentsvc.comments.tree import DEPTH, Branch, build_tree
-from tests.unit.processor_time import timed
+from tests.unit.processor_time import assert_quick
 
 
 class Reply(NamedTuple):
@@ -62,4 +62,4 @@ GONE = [DeletedComment(n, n - 1 or None) for n in range(1, 5_001)]
 )
 def test_a_tree_takes_time_in_proportion(shown: list[Reply], deleted: list[DeletedComment]) -> None:
     """Otherwise these take seconds."""
-    assert min(timed(lambda: build_tree(shown, deleted))[0] for _ in range(3)) < 100
+    assert_quick(lambda: build_tree(shown, deleted), 100)

@@ -20,7 +20,7 @@ from commentsvc.delivery.judge import Judge, gives_orders
 from commentsvc.settings.schema import JudgeSettings, Settings
 from tests.unit.app_fixture import SETTINGS, served
 from tests.unit.delivery.asking import Asking, listening
-from tests.unit.processor_time import timed
+from tests.unit.processor_time import assert_quick
 
 Json = dict[str, Any]  # Any: of OpenAI's interface
 
@@ -211,8 +211,7 @@ def test_it_takes_no_time_to_look_for_orders() -> None:
         "ignore all ", "ignoreall", "allthe", "decision is ", "mark it as ", "تجاهل ", "<|a",
         "\u0323\u0307", "\u0f72\u0f71", "\U0001d16d\U0001d165",
     ):  # fmt: skip
-        took, _ = timed(partial(gives_orders, each * (judge.SHOWN // len(each))))
-        assert took < 100, each
+        assert_quick(partial(gives_orders, each * (judge.SHOWN // len(each))), 100)
 
 
 def test_a_letter_that_becomes_many_makes_no_question_larger(asking: Asking) -> None:

@@ -28,7 +28,7 @@ from commentsvc.imports.store.store import UnknownImport
 from commentsvc.moderation import profiles, retention, threads
 from commentsvc.settings.schema import DatabaseSettings, Settings, Site
 from tests.unit.database_fixture import NOW, add, decide, forget, opened
-from tests.unit.processor_time import timed
+from tests.unit.processor_time import assert_quick
 
 SITE = Site(name="blog", origins=("https://blog.example",))
 STATUSES = ("approved", "pending", "spam")
@@ -556,9 +556,8 @@ def test_the_report_has_every_row(importer: Importer) -> None:
 
 def test_a_report_of_many_notes_takes_time_in_proportion(importer: Importer) -> None:
     staging, number = importer.staging(PAGE, *(comment(n, created=None) for n in range(6_000)))
-    took, rows = timed(lambda: [*staging.rows(importer.database.read_now)])
+    rows = assert_quick(lambda: [*staging.rows(importer.database.read_now)], 400)  # not 1,400
     assert len(rows) == number == 6_000
-    assert took < 400, "it took 1,400 ms"
 
 
 @pytest.mark.parametrize("page", ["1", "2"])
