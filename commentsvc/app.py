@@ -79,6 +79,7 @@ from commentsvc.pages.embed import Embed
 from commentsvc.pages.error_pages import ErrorPages
 from commentsvc.pages.follow import FollowPages
 from commentsvc.pages.mail_links import LinkPages, errors_as_pages
+from commentsvc.pages.numbers_page import NumbersPages
 from commentsvc.pages.personal_data import PersonalDataPages
 from commentsvc.pages.privacy_page import PrivacyPage
 from commentsvc.pages.reader_sign_in import SignInPages
@@ -553,6 +554,7 @@ def _routes_for_readers(
             LinkPages(service),
             PersonalDataPages(service),
             PrivacyPage(service),
+            NumbersPages(service),
             SearchPage(service, searches),
             CommentsByMail(service, submissions),
             wrap=as_pages,

@@ -47,6 +47,19 @@ SCOPES: Final = ("read", "decide", "administer")
 BADGES: Final = (OWNER, MODERATOR)
 # Why a reader reports a comment.
 REPORT_REASONS: Final = ("illegal", "abuse", "spam", "other")
+# What is counted about moderation, see `moderation.decision_counts`.
+REPORTS_COUNTED: Final = "report"
+OBJECTIONS_COUNTED: Final = "objection"
+BY_MODERATORS: Final = "moderator"
+BY_PROGRAMS: Final = "program"
+UNDONE_COUNTED: Final = "undone"
+COUNTED: Final = (
+    REPORTS_COUNTED,
+    OBJECTIONS_COUNTED,
+    BY_MODERATORS,
+    BY_PROGRAMS,
+    UNDONE_COUNTED,
+)
 # What a moderator's decision against a comment rests on: the law, or the rules of the blog.
 GROUNDS: Final = ("law", "rules")
 # The kinds of bans.

@@ -66,6 +66,7 @@ from commentsvc.pages import (
     embed,
     follow,
     mail_links,
+    numbers_page,
     personal_data,
     privacy_page,
     reader_sign_in,
@@ -158,7 +159,11 @@ These pages work without JavaScript, on phones and by keyboard.
 PARTS = (
     ("Comments", "", (comments, search, stream, author, reactions, views, images, avatars)),
     ("Feeds", "", (feeds,)),
-    ("Pages without JavaScript", "", (embed, search_page, comment_forms, privacy_page)),
+    (
+        "Pages without JavaScript",
+        "",
+        (embed, search_page, comment_forms, privacy_page, numbers_page),
+    ),
     (
         "Replies from elsewhere",
         "See [Replies from elsewhere](mentions.md).",

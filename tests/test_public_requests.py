@@ -404,7 +404,7 @@ OURS = {
     *("passkey", "identity", "ban", "change", "training_token", "training_total", "removed_spam"),
     *("search_state", "daily_stats", "target", "mailbox", "import_run", "imported_comment"),
     *("imported_thread", "imported_record", "followed_post", "unlisted_page", "internal_note"),
-    *("saved_reply", "setting_change", "statement_of_reasons"),
+    *("saved_reply", "setting_change", "statement_of_reasons", "decision_count"),
 }
 
 

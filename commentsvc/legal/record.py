@@ -6,6 +6,7 @@ the Digital Services Act (articles 11 to 17) and the Online Safety Act (its risk
 
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import quote
 
 from commentsvc.legal.document import FACTS, PROCESSING, Item, LegalDocument, Section
 from commentsvc.legal.privacy import controller, private_notes, received, stored
@@ -90,9 +91,12 @@ def facts(settings: Settings, site: Site) -> LegalDocument:
     """Return the facts about the service for a site."""
     policy = site.policy or settings.moderation.policy
     contact = _("Contact for authorities and readers: %(contact)s", contact=site.contact)
-    moderation: tuple[Message, ...] = (READ_FIRST[policy], *_automatic(settings), DECISIONS)
+    moderation: tuple[Message, ...] = (READ_FIRST[policy], *automatic(settings), DECISIONS)
     mails = site.name in settings.mailing_decisions
-    reports = ((REPORTS,), (NOTICES, REASONS)) if mails else ((REPORTS,),)
+    reports: tuple[Item, ...] = ((REPORTS,), (NOTICES, REASONS)) if mails else ((REPORTS,),)
+    if site.numbers and settings.server.public_url:
+        url = f"{settings.server.public_url.rstrip('/')}/numbers?site={quote(site.name)}"
+        reports += ((_("Numbers about moderation are published: %(url)s", url=url),),)
     sections = (
         Section(_("Controller"), (controller(site), (contact,))),
         Section(_("The service"), tuple(_service(settings, site))),
@@ -110,7 +114,8 @@ def _service(settings: Settings, site: Site) -> Iterator[Item]:
     yield from private_notes(settings, site)
 
 
-def _automatic(settings: Settings) -> Iterator[Message]:
+def automatic(settings: Settings) -> Iterator[Message]:
+    """Yield what programs do about comments by themselves."""
     yield _(
         "Rules find spam automatically: words, links, speed, and computing work that a browser has "
         "to do. They can delay a comment or file it as spam; moderators see why, and can undo it."

@@ -25,7 +25,7 @@ from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.model import AKISMET, APPROVED, CLASSIFIER, LANGUAGE, MOVES, STATUS, TEXT
-from commentsvc.moderation import notices
+from commentsvc.moderation import decision_counts, notices
 from commentsvc.readers import follows, subscriptions
 from commentsvc.spam import training
 
@@ -102,7 +102,9 @@ def change(
     waited = []
     found = find(tx, ids)
     unseen = _changed_since(tx, [row[0] for row in found], who, seen)
-    reported = reports.take(tx, (row[0] for row in found if row[0] not in unseen))
+    decided = [row[0] for row in found if row[0] not in unseen]
+    waiting = decision_counts.open_reports(tx, decided)
+    reported = reports.take(tx, decided)
     for comment_id, ref, status, published in found:
         if comment_id in unseen or status not in MOVES[to]:
             unchanged[comment_id] = status
@@ -124,6 +126,8 @@ def change(
         subscriptions.approved(tx, comment_id, now)
     training.update(tx, changed)
     outbox.changed(tx, changed, now)
+    were = {row[0]: row[2] for row in found}
+    decision_counts.count(tx, waiting, {each: were[each] for each in changed}, to, who, now)
     notices.decided(tx, reported, changed, to, who, now)
     kept = tuple(comment_id for comment_id in reported if unchanged.get(comment_id) == to)
     return ChangeResult(decision_id if changed else 0, tuple(changed), unchanged, kept)

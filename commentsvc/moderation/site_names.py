@@ -25,7 +25,7 @@ from commentsvc.db.schema.comments import (
 )
 from commentsvc.db.schema.inbox import MailedCommentTable
 from commentsvc.db.schema.mentions import FollowedPostTable, MentionTable
-from commentsvc.db.schema.moderation import SettingChangeTable
+from commentsvc.db.schema.moderation import DecisionCountTable, SettingChangeTable
 from commentsvc.db.schema.notes import NoteTable
 from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable, SubscriptionTable
 from commentsvc.db.schema.readers import ReaderSkeletonTable, ReaderTable, SignInLinkTable
@@ -53,6 +53,7 @@ ROWS: Final[dict[Any, tuple[str, ...]]] = {
     ReaderSkeletonTable: ("skeleton", "reader"),
     SignInLinkTable: (),
     DailyStatsTable: ("day", "status"),
+    DecisionCountTable: ("half", "kind", "reason", "outcome", "hours"),
     MailedCommentTable: (),
     NoteTable: (),
 }
@@ -155,6 +156,7 @@ def _join(
     _join_threads(tx, source, target, who, now)
     _add_up(tx, PageViewTable, "views", theirs, ours)
     _add_up(tx, DailyStatsTable, "count", theirs, ours)
+    _add_up(tx, DecisionCountTable, "count", theirs, ours)
     for shared, user, column in REFERENCES:
         for kept, gone in tx.query(_pairs(shared, theirs, ours, shared.id)):
             tx.change(user.update({column: kept}).where(column == gone))

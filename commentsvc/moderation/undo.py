@@ -22,7 +22,7 @@ from commentsvc.db.schema.moderation import ChangeTable
 from commentsvc.errors import NothingToUndo
 from commentsvc.feedback import reports
 from commentsvc.model import APPROVED, LANGUAGE, STATUS, TEXT
-from commentsvc.moderation import changes, notices, statements
+from commentsvc.moderation import changes, decision_counts, notices, statements
 from commentsvc.moderation.changes import ChangeResult
 from commentsvc.spam import training
 from commentsvc.util.i18n import gettext as _
@@ -147,15 +147,17 @@ def _undo(tx: Transaction, rows: Iterable[Row], who: str, now: int) -> ChangeRes
             tx.change(changes.set_status, was, moment, comment_id)
             changes.count_change(shown, ThreadRef(*ref), status, was)
             restored += [comment_id] * (was == APPROVED)
-            decided.append((comment_id, made))
+            decided.append((comment_id, made, ThreadRef(*ref).site_id))
         if what != STATUS and status == APPROVED:
             shown[ThreadRef(*ref)] += 0  # only to purge
         tx.change(_mark_undone, now, who, change_id)
         changed.append(comment_id)
-    statements.withdraw(tx, decided)
+    statements.withdraw(tx, [each[:2] for each in decided])
     titles.refresh(tx, changed)
     add_to_counts(tx, shown)
     training.update(tx, changed)
     outbox.changed(tx, changed, now)
+    waiting = decision_counts.open_reports(tx, restored)
+    decision_counts.count_undone(tx, [each[2] for each in decided], waiting, who, now)
     notices.decided(tx, reports.take(tx, restored), (), APPROVED, who, now)
     return ChangeResult(0, tuple(changed), unchanged)

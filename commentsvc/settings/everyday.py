@@ -223,6 +223,7 @@ GROUPS: Final = (
             _S("site.views", _("Page views are counted.")),
             _S("site.private_notes", _("Readers can send private notes.")),
             _S("site.notices", _("Reporters and authors are mailed decisions.")),
+            _S("site.numbers", _("Numbers about moderation are published.")),
             _S("site.moved_pages", _("Pages that have moved are searched for.")),
             _S("site.translations", _("Translations of a page share its comments.")),
         ),

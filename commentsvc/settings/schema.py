@@ -136,6 +136,7 @@ class Site(Struct, frozen=True, kw_only=True):
     translations: Annotated[bool, SWITCH] = False
     private_notes: Annotated[bool, SWITCH] = False
     notices: Annotated[bool, SWITCH] = False
+    numbers: Annotated[bool, SWITCH] = False
     comments_by_mail: Annotated[bool, SWITCH] = False
     token: Annotated[str, TOKEN] = ""
     name_field: Annotated[AskedField, words("hidden", "optional", "required")] = "required"

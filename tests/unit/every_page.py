@@ -357,6 +357,7 @@ PAGES: Final[dict[str, list[State]]] = {
     "POST /mail/follow": [lambda v: v.form(f"/mail/follow?{v.link('follow', 1)}", "")],
     "GET /mail/unfollow": [lambda v: v.get(f"/mail/unfollow?{v.link('unfollow', 1)}")],
     "POST /mail/unfollow": [lambda v: v.form(f"/mail/unfollow?{v.link('unfollow', 1)}", "")],
+    "GET /numbers": [lambda v: v.get("/numbers?site=blog")],
     "GET /privacy": [
         lambda v: v.get("/privacy?site=blog"),
         lambda v: v.get("/privacy?site=blog&lang=ar"),

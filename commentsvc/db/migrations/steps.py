@@ -341,3 +341,19 @@ STATEMENTS_OF_REASONS: Final = (
     ) STRICT
     """,
 )
+
+DECISION_COUNTS: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS decision_count (
+        site_id INTEGER NOT NULL REFERENCES site (id),
+        half INTEGER NOT NULL,
+        kind TEXT NOT NULL CHECK (kind = 'report' OR kind = 'objection' OR kind = 'moderator'
+            OR kind = 'program' OR kind = 'undone'),
+        reason TEXT NOT NULL,
+        outcome TEXT NOT NULL,
+        hours INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (site_id, half, kind, reason, outcome, hours)
+    ) STRICT
+    """,
+)

@@ -82,6 +82,7 @@ STEPS: Final[dict[str, Step]] = {
     "0017_notices": _running(lambda: steps.NOTICES),
     "0018_setting_changes": _running(lambda: steps.SETTING_CHANGES),
     "0019_statements_of_reasons": _running(lambda: steps.STATEMENTS_OF_REASONS),
+    "0020_decision_counts": _running(lambda: steps.DECISION_COUNTS),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -108,6 +108,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0017_notices": lambda: map(_in_its_types, steps.NOTICES),
     "0018_setting_changes": lambda: map(_in_its_types, steps.SETTING_CHANGES),
     "0019_statements_of_reasons": lambda: map(_in_its_types, steps.STATEMENTS_OF_REASONS),
+    "0020_decision_counts": lambda: map(_in_its_types, steps.DECISION_COUNTS),
 }
 
 _FACTS: Final = (

@@ -4,8 +4,15 @@ from typing import Final
 
 import peewee
 
-from commentsvc.db.schema.comments import CommentTable, Table, ThreadTable, add_index, one_of
-from commentsvc.model import APPROVED, BANS, CHANGES, GROUNDS, SPAM, UNLISTED
+from commentsvc.db.schema.comments import (
+    CommentTable,
+    SiteTable,
+    Table,
+    ThreadTable,
+    add_index,
+    one_of,
+)
+from commentsvc.model import APPROVED, BANS, CHANGES, COUNTED, GROUNDS, SPAM, UNLISTED
 
 
 class BanTable(Table):
@@ -169,6 +176,25 @@ class RemovedSpamTable(Table):
     count = peewee.IntegerField()
 
 
+class DecisionCountTable(Table):
+    """How many decisions were alike in a half-year: see `moderation.decision_counts`.
+
+    `half` is twice the year, and one more from July on. `reason` is one of model.REPORT_REASONS
+    or "", `outcome` a status. `hours` is how long it took, at most: a power of two, 0 if not known.
+    """
+
+    site = peewee.ForeignKeyField(SiteTable, index=False)
+    half = peewee.IntegerField()
+    kind = peewee.TextField(constraints=[one_of("kind", COUNTED)])
+    reason = peewee.TextField()
+    outcome = peewee.TextField()
+    hours = peewee.IntegerField()
+    count = peewee.IntegerField()
+
+    class Meta:
+        primary_key = peewee.CompositeKey("site", "half", "kind", "reason", "outcome", "hours")
+
+
 TABLES: Final = (
     BanTable,
     ChangeTable,
@@ -181,4 +207,5 @@ TABLES: Final = (
     TrainingCommentTable,
     TrainingTotalTable,
     RemovedSpamTable,
+    DecisionCountTable,
 )

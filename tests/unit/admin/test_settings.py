@@ -67,6 +67,7 @@ TYPED: dict[str, tuple[str, object]] = {
     "site.views": ("1", True),
     "site.private_notes": ("1", True),
     "site.notices": ("1", True),
+    "site.numbers": ("1", True),
     "site.moved_pages": ("", False),
     "site.translations": ("1", True),
     "site.language": ("fr", "fr"),

@@ -57,7 +57,7 @@ NEUTRAL: Final = {
     "stacosys": "redirect rss_file",
     "auth": "secret_key",
     "site": "name language trailing_slash policy close_days reactions views math build_hooks"
-    " build_delay translations waline artalk social_sitemap moved_pages token name_field"
+    " numbers build_delay translations waline artalk social_sitemap moved_pages token name_field"
     " email_field website_field guidelines agreement sso_secret",
 }
 # Each module that sends requests to addresses of the settings, and the settings in the texts that

@@ -16,7 +16,7 @@ from commentsvc.db.migrations import steps, upgrade
 from tests.unit.database_fixture import BEFORE_KEYS, KEYED, add, opened
 
 # A hash of the schema.
-SCHEMA = "6ccceda91dee12c9"
+SCHEMA = "50698749a980e5fc"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:
