@@ -65,24 +65,24 @@ def _period(half: int) -> Message:
 def _of_half(rows: Sequence[DecisionCount]) -> Iterator[Item]:
     reports = [each for each in rows if each.kind == REPORTS_COUNTED]
     objections = [each for each in rows if each.kind == OBJECTIONS_COUNTED]
-    yield (_("Reports by readers: %(number)s", number=_rounded(reports)), *_reasons(reports))
+    yield (_("Reports by readers: %(number)s", number=_rounded(reports)),)
+    yield tuple(_reasons(reports))
     yield _outcomes(reports)
     if time := _usual(reports):
         yield (_("Decided within: %(time)s", time=time),)
     people = [each for each in rows if each.kind == BY_MODERATORS]
-    yield (_("Decisions by moderators: %(number)s", number=_rounded(people)), *_outcomes(people))
+    yield (_("Decisions by moderators: %(number)s", number=_rounded(people)),)
+    yield _outcomes(people)
     if time := _usual(people):
         yield (_("Decided within: %(time)s", time=time),)
     programs = [each for each in rows if each.kind == BY_PROGRAMS]
-    by_program = _("Decisions by programs alone: %(number)s", number=_rounded(programs))
-    yield (by_program, *_outcomes(programs))
+    yield (_("Decisions by programs alone: %(number)s", number=_rounded(programs)),)
+    yield _outcomes(programs)
     undone = [each for each in rows if each.kind == UNDONE_COUNTED]
     yield (_("Decisions that were taken back: %(number)s", number=_rounded(undone)),)
     granted = [each for each in objections if each.outcome]
-    yield (
-        _("Objections: %(number)s", number=_rounded(objections)),
-        _("Granted: %(number)s", number=_rounded(granted)),
-    )
+    yield (_("Objections: %(number)s", number=_rounded(objections)),)
+    yield (_("Granted: %(number)s", number=_rounded(granted)),)
     if time := _usual(objections):
         yield (_("Decided within: %(time)s", time=time),)
 
