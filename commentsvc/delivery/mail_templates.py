@@ -54,6 +54,8 @@ _NAMED = re.compile(r"(\w+)(?:\.([A-Za-z]{2,3}(?:-\w+)*))?\.(\w+)", re.ASCII).fu
 # Copies that editors, packages and people leave beside a file; they must not keep a service down.
 _COPY = re.compile(r"\A[.#]|(?:~|#|\.(?:bak|old|orig|rej|save|(?:dpkg|ucf)-\w+|rpm\w+))\Z").search
 
+_ENCODING: Final = "utf-8-sig"  # some editors begin a file with a byte order mark
+
 _log = logging.getLogger(__name__)
 
 
@@ -105,7 +107,7 @@ def _read(folder: Path) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield the texts of a folder's templates, by their name and language ("" for all)."""
     for path in sorted(folder.iterdir()):
         if (named := _NAMED(path.name)) and f"{named[1]}.{named[3]}" in NAMES:
-            yield (f"{named[1]}.{named[3]}", named[2] or ""), path.read_text("utf-8")
+            yield (f"{named[1]}.{named[3]}", named[2] or ""), path.read_text(_ENCODING)
 
 
 def faults(folder: str) -> Iterator[str]:
@@ -134,7 +136,7 @@ def _faults_of(path: Path) -> Iterator[str]:
             if path.stat().st_size > SIZE:
                 yield f" has more than {SIZE >> 10} KiB. Make it shorter."
             else:
-                yield from _faults_in(path.read_text("utf-8"), name)
+                yield from _faults_in(path.read_text(_ENCODING), name)
         except OSError as error:
             yield f" cannot be read: {error.strerror}."
         except UnicodeDecodeError:
@@ -143,7 +145,7 @@ def _faults_of(path: Path) -> Iterator[str]:
 
 def _faults_in(text: str, name: str) -> Iterator[str]:
     """Yield what is wrong with a text as the template of that name."""
-    from jinja2 import TemplateSyntaxError
+    from jinja2 import TemplateSyntaxError, nodes
     from jinja2.meta import find_referenced_templates
 
     environment = _AS_TEXT.with_own({name: text}).environment
@@ -159,6 +161,11 @@ def _faults_in(text: str, name: str) -> Iterator[str]:
     for other in find_referenced_templates(tree):
         if other is not None and other not in NAMES:
             yield f": {no_such('template', other, NAMES)}"
+        elif other == name:
+            yield " includes or extends itself. Copy what you need of ours into it."
+    blocks = {block.name for block in tree.find_all(nodes.Block)}
+    if name.startswith("layout.") and "content" not in blocks:
+        yield " has no {% block content %}, where the words of all mails stand. Add it."
 
 
 def _known(name: str) -> frozenset[str]:

@@ -23,6 +23,7 @@ from tests.unit.delivery.test_mail import ROW, SETTINGS, part
 from tests.unit.every_page import mails, visited
 
 OURS = Path(templates.__file__).parents[1] / "templates/mail"
+BLOCK = "{% block content %}{% endblock %}"
 FRAME = "{% extends layout %}{% block content %}…{% endblock %}"
 
 
@@ -73,8 +74,14 @@ def test_a_layout_is_that_of_all_mails(tmp_path: Path, folder: Path) -> None:
     assert not list(faults(str(folder)))
 
 
+def test_a_byte_order_mark_is_not_in_the_mail(tmp_path: Path, folder: Path) -> None:
+    write(folder, submitted__jinja="\ufeffHello")
+    assert not list(faults(str(folder)))
+    assert part(composed(tmp_path, folder), "plain").strip() == "Hello"
+
+
 def test_a_language_has_its_own_template_where_there_is_one(tmp_path: Path, folder: Path) -> None:
-    write(folder, submitted__jinja="All", submitted__de__jinja="Deutsch", layout__fr__txt="")
+    write(folder, submitted__jinja="All", submitted__de__jinja="Deutsch", layout__fr__txt=BLOCK)
     assert not list(faults(str(folder)))
     for tag, text in (("de", "Deutsch"), ("en", "All"), ("fr", "All")):
         assert part(composed(tmp_path / tag, folder, tag), "plain").strip() == text
@@ -141,6 +148,10 @@ def test_each_mail_has_the_variables_that_are_documented(
         ("reply.html", "", ': There is no template "reply.html".'),
         ("reply.xx.jinja", "", ': There is no language "xx".'),
         ("reply.jinja", "\udcff", " is not UTF-8. Save it in UTF-8."),
+        ("layout.html", "<p>My blog</p>", " has no {% block content %}, where the words"),
+        ("layout.de.txt", "", " has no {% block content %}, where the words"),
+        ("layout.html", "{% extends 'layout.html' %}" + BLOCK, " includes or extends itself."),
+        ("reply.jinja", "{% include 'reply.jinja' %}", " includes or extends itself."),
         ("reply.jinja", "x" * (SIZE + 1), " has more than 256 KiB. Make it shorter."),
     ],
 )
