@@ -137,7 +137,7 @@ def test_each_mail_has_the_variables_that_are_documented(
             "{{ stop }}",
             ', line 1: There is no variable "stop". There are: days, erase,',
         ),
-        ("layout.html", "{{ colour }}", ', line 1: There is no variable "colour".'),
+        ("layout.html", "{{ colour }}" + BLOCK, ', line 1: There is no variable "colour".'),
         ("reply.jinja", "{% include 'logo.html' %}", ': There is no template "logo.html".'),
         ("reply.jinja", "{% include '../../x' %}", ': There is no template "../../x".'),
         (
