@@ -59,6 +59,7 @@ WHOLE: Final = replace(
             webmentions=True,
             private_notes=True,
             notices=True,
+            numbers=True,
             comments_by_mail=True,
             sign_in=("mail", "blog"),
             sso_url=f"{BLOG}/login",
