@@ -83,8 +83,13 @@ class TelegramUpdate(msgspec.Struct, frozen=True):
     callback_query: ButtonPress | None = None
 
 
+class _RawUpdate(msgspec.Struct, frozen=True):
+    update_id: int
+    callback_query: msgspec.Raw = msgspec.Raw(b"null")
+
+
 class _Updates(msgspec.Struct, frozen=True):
-    result: tuple[TelegramUpdate, ...]
+    result: tuple[_RawUpdate, ...]
 
 
 class TelegramButtons:
@@ -126,9 +131,10 @@ class TelegramButtons:
         asked = {"timeout": POLL, "limit": PRESSES, "allowed_updates": ["callback_query"]}
         text = await self._call("getUpdates", asked | {"offset": self._next}, POLL + SPARE)
         try:
-            return msgspec.json.decode(text, type=_Updates).result
+            found = msgspec.json.decode(text, type=_Updates).result
         except (msgspec.MsgspecError, RecursionError) as error:
             raise DeliveryError(str(error)) from error
+        return tuple(TelegramUpdate(each.update_id, _press(each)) for each in found)
 
     async def _call(self, name: str, parameters: Json, deadline: float = SPARE) -> str:
         """Call a method of the bot's interface; return the answer. Raise DeliveryError."""
@@ -190,6 +196,14 @@ class TelegramButtons:
         )
         of_chat = {"chat_id": message.chat.id, "message_id": message.message_id}
         await self._call("editMessageText", of_chat | telegram.shown(notification, keyboard))
+
+
+def _press(update: _RawUpdate) -> ButtonPress | None:
+    """Return the press in an update; None without, or in another shape, which stops no other."""
+    try:
+        return msgspec.json.decode(update.callback_query, type=ButtonPress | None)
+    except msgspec.MsgspecError:
+        return None
 
 
 def _is_last(snapshot: Snapshot, comment_id: int) -> bool:

@@ -191,6 +191,28 @@ async def until(bot: Bot, condition: Callable[[], object]) -> None:
     await asyncio.gather(running, return_exceptions=True)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"id": 1},
+        {"id": "q", "data": None},
+        {"id": "q", "message": {"chat": {"id": "x"}}},
+        [],
+        "x",
+        1,
+    ],
+)
+def test_an_odd_update_stops_no_press_beside_it(bot: Bot, odd: object) -> None:
+    data = bot.buttons_sent()[0]["callback_data"]
+    message = {"message_id": 3, "date": 1, "chat": {"id": CHAT, "type": "group"}}
+    bot.updates = [
+        {"update_id": 6, "callback_query": odd},
+        {"update_id": 7, "callback_query": {"id": "q", "data": data, "message": message}},
+    ]
+    asyncio.run(bot.once())
+    assert bot.status() == "approved"
+
+
 def test_a_press_is_fetched_once_although_another_one_fails(
     bot: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
