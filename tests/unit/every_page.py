@@ -480,6 +480,8 @@ MODERATION: Final[dict[str, list[State]]] = {
     "POST /moderation/passkeys": [lambda v: v.seat.send("passkeys", name="x", credential="x")],
     "GET /moderation/downloads": [
         lambda v: v.seat.get("downloads"),
+    ],
+    "POST /moderation/downloads": [
         lambda v: v.seat.send("downloads", kind="backup", password="another"),
     ],
     "GET /moderation/tokens": [lambda v: v.seat.get("tokens")],

@@ -521,8 +521,9 @@ def test_a_site_is_not_closed_to_everybody(service: Served, seat: Seat) -> None:
 
 
 def test_the_redirect_stays_on_our_pages(seat: Seat) -> None:
-    fields = filled(seat, "spam.max_links") | {"site": "//evil.example"}
+    fields = filled(seat, "spam.max_links")
     assert header(seat.send("settings", **fields), "Location") == "settings?site=blog&saved=1"
+    assert seat.send("settings", **fields | {"site": "//evil.example"}).status == 409
 
 
 def test_each_setting_has_its_bounds_from_the_schema() -> None:

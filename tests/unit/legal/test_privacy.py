@@ -64,6 +64,7 @@ NEUTRAL: Final = {
 # speak of it; "" where it sends nothing about readers.
 SENDERS: Final = {
     "admin.provider": "",
+    "admin.snippet": "",
     "api.avatars": "site.avatar_url",
     "auth.oidc": "readers.issuer",
     "blog.unlisted": "",
