@@ -24,6 +24,7 @@ from commentsvc.admin.review_queue import unreadable_decision
 from commentsvc.archive import static_pages
 from commentsvc.backup import archive
 from commentsvc.backup.result import BackupError
+from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.errors import DatabaseError
 from commentsvc.exports import contents, disqus, ndjson, wordpress
@@ -63,47 +64,41 @@ TOO_SLOW: Final = _("This takes too long here. Please use the command line on th
 FAILED: Final = _("This could not be written. The reason is in the log of the service.")
 
 
-class DownloadPage:
-    """The handlers of the downloads page."""
+class DownloadRefused(Exception):
+    """A download that is not made now; `text` says why, and what to do."""
 
-    def __init__(self, context: AdminContext) -> None:
-        self._settings = context.service.settings
-        self._database = context.service.database
-        self._layout = context.layout
-        self._reauthentication = context.reauthentication
-        self._running = 0
+    def __init__(self, text: Text) -> None:
+        super().__init__(str(text))
+        self.text = text
 
-    @get("/downloads", Permission.ADMINISTER)
-    async def page(self, context: RequestContext) -> Response:
-        """What can be downloaded."""
-        return await self._show(context)
 
-    @post("/downloads", Permission.ADMINISTER)
-    async def send(self, context: RequestContext) -> Response:
-        """Download a file.
+class Downloads:
+    """Makes downloads of a service, a few at the same time."""
 
-        `kind` is commentsvc, wordpress, disqus, archive or backup; `site` a site, or all without
-        it. It takes the account's `password`. 200 with the file; 400, 403, 429, 503.
+    def __init__(self, service: ServiceContext) -> None:
+        self._sites = service.settings.sites
+        self._database = service.database
+        self._running: list[str] = service.lasting.get("downloads", list)
+
+    async def send(self, kind: str, site: str, who: str, now: int) -> Response:
+        """Return the answer with a download: its head and its beginning, and the rest in pieces.
+
+        `kind` is one of KINDS, `site` the name of a site or "" for all; `who` asks for it at the
+        time `now` (Unix milliseconds). Raise DownloadRefused.
         """
-        kind, site = context.first("kind"), context.first("site")
-        sites = [one.name for one in self._settings.sites]
-        if kind not in KINDS or (site and site not in sites):
-            raise unreadable_decision()
-        if not await self._reauthentication.passes(context):
-            return await self._show(context.refused(403, WRONG_PASSWORD))
-        if self._running >= MOST:
-            return await self._show(context.refused(503, TOO_MANY))
-        pieces = self._counted(written(self._writer(kind, site)))
+        if len(self._running) >= MOST:
+            raise DownloadRefused(TOO_MANY)
+        pieces = self._noted(kind, written(self._writer(kind, site)))
         try:
             async with asyncio.timeout(PATIENCE):
                 first = await anext(pieces, b"")
         except TimeoutError:
-            return await self._show(context.refused(503, TOO_SLOW))
+            raise DownloadRefused(TOO_SLOW) from None
         except (BackupError, DatabaseError, OSError) as error:
             _log.error("a download cannot be made: %s", error)
-            return await self._show(context.refused(503, FAILED))
-        _log.info("%s downloads: %s", context.moderator.name, kind)
-        day = datetime.fromtimestamp(context.now / 1_000, UTC)
+            raise DownloadRefused(FAILED) from error
+        _log.info("%s downloads: %s", who, kind)
+        day = datetime.fromtimestamp(now / 1_000, UTC)
         name = "-".join(filter(None, ("comments", site, f"{day:%Y-%m-%d}")))
         disposition = f'attachment; filename="{name}{KINDS[kind].suffix}"'
         headers = (
@@ -114,23 +109,14 @@ class DownloadPage:
         )
         return Response(200, headers, first, pieces=pieces)
 
-    async def _show(self, context: RequestContext) -> Response:
-        return await self._layout.render(
-            "downloads.html",
-            context,
-            here="settings",
-            kinds=KINDS,
-            sites=[site.name for site in self._settings.sites],
-        )
-
-    async def _counted(self, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-        self._running += 1
+    async def _noted(self, kind: str, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+        self._running.append(kind)
         try:
             async with aclosing(pieces):
                 async for piece in pieces:
                     yield piece
         finally:
-            self._running -= 1
+            self._running.remove(kind)
 
     def _writer(self, kind: str, site: str) -> Callable[[PieceFile], object]:
         """Return the function that writes a download to a file."""
@@ -142,7 +128,7 @@ class DownloadPage:
 
         def write(snapshot: Snapshot, file: PieceFile) -> None:
             output = Output(file)  # type: ignore[arg-type]  # it only writes
-            of_sites = origins(self._settings.sites)
+            of_sites = origins(self._sites)
             if kind == "commentsvc":
                 ndjson.write(contents.records(snapshot, selection), output)
             elif kind == "disqus":
@@ -159,7 +145,7 @@ class DownloadPage:
             target = Path(folder) / "comments"
 
             def write(snapshot: Snapshot) -> None:
-                sites, made = [*self._settings.sites], file.check
+                sites, made = [*self._sites], file.check
                 static_pages.write(snapshot, sites, target, site, lambda _comments: made())
 
             self._database.read_alone(write)
@@ -173,3 +159,40 @@ class DownloadPage:
             archive.write(self._database.location, target, unwanted=file.is_unwanted)
             with target.open("rb") as copy:
                 shutil.copyfileobj(copy, file)
+
+
+class DownloadPage:
+    """The handlers of the downloads page."""
+
+    def __init__(self, context: AdminContext) -> None:
+        self._sites = [site.name for site in context.service.settings.sites]
+        self._layout = context.layout
+        self._reauthentication = context.reauthentication
+        self._downloads = Downloads(context.service)
+
+    @get("/downloads", Permission.ADMINISTER)
+    async def page(self, context: RequestContext) -> Response:
+        """What can be downloaded."""
+        return await self._show(context)
+
+    @post("/downloads", Permission.ADMINISTER)
+    async def send(self, context: RequestContext) -> Response:
+        """Download a file.
+
+        `kind` is commentsvc, wordpress, disqus, archive or backup; `site` a site, or all without
+        it. It takes the account's `password`. 200 with the file; 400, 403, 429, 503.
+        """
+        kind, site = context.first("kind"), context.first("site")
+        if kind not in KINDS or (site and site not in self._sites):
+            raise unreadable_decision()
+        if not await self._reauthentication.passes(context):
+            return await self._show(context.refused(403, WRONG_PASSWORD))
+        try:
+            return await self._downloads.send(kind, site, context.moderator.name, context.now)
+        except DownloadRefused as error:
+            return await self._show(context.refused(503, error.text))
+
+    async def _show(self, context: RequestContext) -> Response:
+        return await self._layout.render(
+            "downloads.html", context, here="settings", kinds=KINDS, sites=self._sites
+        )

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict, replace
 
 from commentsvc.admin.api.token_access import Call, Plain, Sent, endpoint
+from commentsvc.admin.downloads import DownloadRefused, Downloads
 from commentsvc.admin.invite import Inviter
 from commentsvc.admin.login_limit import LoginLimiter
 from commentsvc.admin.reauthentication import GivenRole, Reauthentication, give_role
@@ -22,7 +23,8 @@ from commentsvc.auth.sessions import Lifetime
 from commentsvc.comments.submission import is_email
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot, Transaction
-from commentsvc.http.messages import HttpError
+from commentsvc.http.messages import HttpError, Response
+from commentsvc.http.operation import Content
 from commentsvc.moderation import profiles
 from commentsvc.moderation.permissions import Permission
 from commentsvc.moderation.profiles import Profile
@@ -97,6 +99,17 @@ class MadeInvitation(Answer, frozen=True):
 
     invitation: ListedInvitation
     link: str
+
+
+class DownloadBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What to download, of one `site` or of all; a backup has all.
+
+    It takes the password of the token's account.
+    """
+
+    password: Password
+    kind: Literal["commentsvc", "wordpress", "disqus", "archive", "backup"] = "commentsvc"
+    site: Annotated[str, Meta(max_length=100)] = ""
 
 
 class TokenBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -201,6 +214,8 @@ class AccountsApi:
         self._lifetime = Lifetime.of(service.settings.moderation)
         self._database = service.database
         self._inviter = Inviter(service)
+        self._sites = [site.name for site in service.settings.sites]
+        self._downloads = Downloads(service)
 
     @endpoint("GET", "/accounts", ADMINISTER)
     async def accounts(self, call: Plain) -> ListedAccounts:
@@ -311,6 +326,24 @@ class AccountsApi:
         name, token = call.who.name, call.request.bearer()
         if not await self._reauthentication.knows(name, password, token, call.now):
             raise _needs_password()
+
+    @endpoint(
+        "POST",
+        "/downloads",
+        ADMINISTER,
+        content=Content("application/octet-stream"),
+        errors=(404,),
+    )
+    async def download(self, call: Sent[DownloadBody]) -> Response:
+        """A file with everything: an export, an archive as a ZIP file, or a backup."""
+        sent = call.body
+        if sent.site not in ("", *self._sites):
+            raise _unknown(f"There is no site {sent.site}.")
+        await self._authenticate(call, sent.password)
+        try:
+            return await self._downloads.send(sent.kind, sent.site, call.who.name, call.now)
+        except DownloadRefused as error:
+            raise HttpError(503, "no_download", error.text) from error
 
     @endpoint("GET", "/profile", READ)
     async def profile(self, call: Plain) -> OwnProfile:

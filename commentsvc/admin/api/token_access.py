@@ -32,6 +32,7 @@ from commentsvc.http.messages import (
 )
 from commentsvc.http.operation import (
     NOTHING,
+    Content,
     Operation,
     Query,
     declare,
@@ -90,11 +91,13 @@ def endpoint(
     permission: Permission,
     *,
     status: int = 200,
+    content: Content | None = None,
     errors: tuple[int, ...] = (),
 ) -> Callable[[H], H]:
     """Declare the operation of a handler. `path` is below BASE.
 
-    The `status` is 204 if the handler returns None. `errors` are those besides 400, 401, 403, 429
+    The `status` is 204 if the handler returns None. A handler that returns a Response names its
+    `content`, all others return what becomes JSON. `errors` are those besides 400, 401, 403, 429
     and 503, those of a path with an id, and those of a body.
     """
 
@@ -108,7 +111,7 @@ def endpoint(
             summary=summary_of(handler),
             query=query,
             body=(json_of(body),) if body is not type(None) else (),
-            answers={status: json_of(answer)} if answer else {204: NOTHING},
+            answers={status: content or json_of(answer)} if answer else {204: NOTHING},
             errors=(400, 401, 403, 429, 503, *errors)
             + (404,) * ("{id}" in path)
             + (415,) * (body is not type(None)),
@@ -182,7 +185,7 @@ class TokenAccess:
                 return refused(failure)
             if result is None:
                 return DONE
-            return json_answer(result, status=status)
+            return result if isinstance(result, Response) else json_answer(result, status=status)
 
         return answer
 

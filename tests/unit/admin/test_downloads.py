@@ -15,6 +15,7 @@ from commentsvc.admin import downloads
 from commentsvc.backup import archive
 from commentsvc.backup.result import BackupError
 from commentsvc.http.messages import Response
+from tests.unit.admin.api.test_token_access import Program
 from tests.unit.admin_client import PASSWORD, Seat, header, seated, text
 from tests.unit.app_fixture import served
 
@@ -86,6 +87,16 @@ def test_it_takes_the_password(seat: Seat) -> None:
 @pytest.mark.parametrize("wrong", [{"kind": "all"}, {"kind": "backup", "site": "unknown"}])
 def test_another_kind_or_site_is_no_download(seat: Seat, wrong: dict[str, str]) -> None:
     assert seat.send("downloads", **wrong, password=PASSWORD).status == 400
+
+
+def test_programs_get_the_same_with_the_password(seat: Seat) -> None:
+    program = Program(seat.service, "administer", name="ann")
+    sent = {"kind": "wordpress", "password": PASSWORD}
+    answer = program.ask("POST", "/downloads", **sent)
+    assert answer.body == download(seat, "wordpress").body
+    assert header(answer, "Content-Disposition").startswith("attachment; ")
+    assert program.ask("POST", "/downloads", **{**sent, "password": "another"}).status == 403
+    assert program.ask("POST", "/downloads", **sent, site="unknown").status == 404
 
 
 def test_what_cannot_be_made_is_a_page_that_says_so(

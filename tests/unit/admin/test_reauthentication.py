@@ -64,6 +64,7 @@ BODIES: dict[str, list[dict[str, object]]] = {
     "POST /tokens": [{"name": "x", "scope": "administer", "days": 365}],
     "POST /credentials/remove": [{"kind": "passkey", "id": 1}, {"kind": "identity", "id": 1}],
     "PUT /accounts/{id}/role": [{"role": "owner", "email": OTHER}, *MORE_RIGHTS],
+    "POST /downloads": [{"kind": "backup"}],
     "POST /invitations": [{"role": "viewer", "email": OTHER}],
 }
 # Operations that give no access.

@@ -51,6 +51,7 @@ TABLE = {
     "DELETE /tokens/{id}": "a",
     "GET /credentials": "a",
     "POST /credentials/remove": "a",
+    "POST /downloads": "a",
     "GET /profile": "rda1",
     "PATCH /profile": "da1",
     "GET /stream": "rda1",
