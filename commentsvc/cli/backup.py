@@ -33,6 +33,7 @@ def backup(data: Path, file: Path, force: bool) -> None:
     must_have_folder(file)
     path = client.database(data)
     if isinstance(path, Path):
+        upgrade.refuse_empty(path)
         upgrade.check(path)  # another program's database would be copied, too
     with progress("copying the database") as on_progress:
         size = copying.write(path, file, replace=force, on_progress=on_progress)
@@ -86,6 +87,12 @@ def restore(data: Path, file: Path, force: bool, send: bool) -> None:
         click.echo(
             f"{data} has no {data_dir.SECRET_KEY}. Copy the old one there: without it, sessions, "
             "links in mails and edit tokens become invalid."
+        )
+    sites = running.settings_for(data, None, "site").sites
+    if not (data / data_dir.SETTINGS).exists() and not any(site.origins for site in sites):
+        click.echo(
+            f"{data} has no {data_dir.SETTINGS}. Copy the old one there, or write it:"
+            f" commentsvc init --data {data} --blog URL --url URL"
         )
 
 

@@ -66,6 +66,16 @@ _RULES: Final = re.compile(
     r"relay|authent|not permitted|prohibit|denied|polic|verif|spam|block|list", re.IGNORECASE
 ).search
 
+_SECURITY: Final = ' Look at mail.security: port 465 takes "tls", and port 587 "starttls".'
+# Refusals of who has not logged in.
+_LOGIN: Final = re.compile(
+    r"authentication (?:is )?(?:required|needed)|relay|log ?in first|5\.7\.0 auth", re.IGNORECASE
+).search
+# How aiosmtplib begins an error while it connects, without the port of a socket that it was given.
+_CONNECTING: Final = re.compile(r"^\w+ connecting to \S+ on port \S+: ")
+
+_MALFORMED: Final = re.compile(r"^\w+ SMTP response line: ")  # the same of what is no reply
+
 # A line break that does not continue a field (RFC 5322, 2.2.3), or a lone CR or LF.
 _BREAK: Final = re.compile(rb"\r\n(?![ \t])|\r(?!\n)|(?<!\r)\n").search
 
@@ -192,7 +202,7 @@ def _meaning(error: Exception) -> DeliveryError:
             if refused.code == 421:
                 return ServerUnreachable(text)
             is_gone = refused.code >= 500 and _has_no_mailbox(refused.code, refused.message)
-            return DeliveryRejected(text) if is_gone else TemporaryFailure(text)
+            return DeliveryRejected(text) if is_gone else TemporaryFailure(_advised(text))
         case aiosmtplib.SMTPDataError():
             return TemporaryFailure(text)
         case aiosmtplib.SMTPNotSupported():
@@ -201,8 +211,20 @@ def _meaning(error: Exception) -> DeliveryError:
                 f" ({text})"
             )
         case aiosmtplib.SMTPSenderRefused():
-            return ServerUnreachable(f"{text.rstrip('.')}. Look at mail.sender and mail.user.")
+            advised = _advised(text)
+            if advised == text:
+                advised = f"{text.rstrip('.')}. Look at mail.sender and mail.user."
+            return ServerUnreachable(advised)
     return ServerUnreachable(text)
+
+
+def _advised(text: str) -> str:
+    """Return a refusal with the settings that may be wrong, if it is about TLS or the login."""
+    if "STARTTLS" in text.upper() or "TLS required" in text:
+        return f"{text.rstrip('.')}.{_SECURITY}"
+    if _LOGIN(text):
+        return f"{text.rstrip('.')}. Look at mail.user and mail.password: the server wants a login."
+    return text
 
 
 def _has_no_mailbox(code: int, text: str) -> bool:
@@ -223,7 +245,7 @@ def _advice(error: BaseException) -> str:
     if isinstance(error, aiosmtplib.SMTPAuthenticationError):
         return " Look at mail.user and mail.password; some providers want an app password there."
     if isinstance(error, aiosmtplib.SMTPNotSupported) or "STARTTLS" in str(error):
-        return ' Look at mail.security: port 465 takes "tls", and port 587 "starttls".'
+        return _SECURITY
     return advice(error, "mail")
 
 
@@ -236,6 +258,9 @@ def _error_text(error: BaseException) -> str:
             return _error_text(refused)
         case aiosmtplib.SMTPResponseException(code=code, message=message) if code > 0:
             return f"{code} {message}"
+        case aiosmtplib.SMTPResponseException(message=message):  # no reply of SMTP
+            return f"it is no mail server; it answered: {_MALFORMED.sub('', message).strip()[:200]}"
         case TimeoutError() if not str(error):
             return "no answer in time"
-    return error_text(error)
+    text = _CONNECTING.sub("", error_text(error), count=1)
+    return "the server closed the connection" if text.endswith("EOF received") else text

@@ -243,7 +243,10 @@ def _read(
                 if number % REPORTED_EVERY == 0:
                     advance(before + file.done, staging.read)
         except InvalidInput as problem:
-            raise InvalidInput(f"{file.name}, {problem.position}", problem.problem) from problem
+            advice = "Export the file again, or leave out what cannot be read: --keep-going"
+            raise InvalidInput(
+                f"{file.name}, {problem.position}", f"{problem.problem}. {advice}"
+            ) from problem
         before += file.size
         advance(before, staging.read)
     if staging.read and not has_content:

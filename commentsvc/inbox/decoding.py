@@ -58,6 +58,8 @@ _OF_PYTHON: Final = {
     if codec not in _NO_TEXTS
     for name in (alias, codec)
 }
+_META: Final = re.compile(rb"<meta\b[^>]*?\bcharset\s*=\s*[\"']?([\w.:+-]{1,40})", re.I).search
+_META_SIZE: Final = 1_024  # bytes of HTML in which browsers look for it
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]+").findall
 _NO_BASE64: Final = re.compile(rb"[^A-Za-z0-9+/=\s]").search
 # Characters that no text has: it was read wrongly. Databases cannot store NUL and half characters,
@@ -89,7 +91,10 @@ def text_of(part: Message) -> DecodedText:
     data, is_pure = _transferred(part)
     if len(data) > TEXT_SIZE:
         raise TooLong
-    text, is_certain = charset_decoded(data, _param(part, "charset"))
+    charset = _param(part, "charset")
+    if not charset and part.get_content_subtype() == "html" and (found := _META(data[:_META_SIZE])):
+        charset = found[1].decode()
+    text, is_certain = charset_decoded(data, charset)
     if _NO_TEXT(text) or _ESCAPE in text:
         text, is_certain = _UNSTORED("\ufffd", text), False
     if part.get_content_subtype() != "html" and _param(part, "format").lower() == "flowed":
@@ -160,6 +165,8 @@ def charset_decoded(data: bytes, charset: str) -> DecodedText:
         except ValueError:  # UnicodeDecodeError is one
             continue
     decode = next(iter(decoders), _as("cp1252"))
+    if label == "utf-8" and data.decode(errors="ignore").isascii():  # no character of it
+        decode = _as("cp1252")
     return DecodedText(decode(data, "replace"), is_certain=False)
 
 

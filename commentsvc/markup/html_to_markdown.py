@@ -23,6 +23,7 @@ _RENAMED: Final = {
     "samp": "code", "h1": "h4", "h2": "h5", "h3": "h6", "div": "p", "cite": "em", "ins": "em",
 }  # fmt: skip
 _RENAME: Final = re.compile(rf"<(/?)({'|'.join(_RENAMED)})(?=[\s>/])", re.IGNORECASE)
+_QUOTE: Final = re.compile(r"<(/?)q(?=[\s>])[^<>]{0,1000}>", re.IGNORECASE)  # shown with marks
 _IMAGE: Final = re.compile(r"<img\b([^>]*)>", re.IGNORECASE)
 _SRC: Final = re.compile(r"\bsrc\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _ALT: Final = re.compile(r"\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
@@ -137,6 +138,7 @@ def _sanitized(text: str) -> str:
     """Return HTML after the sanitizer, with tags of other systems replaced by ours."""
     if "<" in text:
         text = _RENAME.sub(lambda match: f"<{match[1]}{_RENAMED[match[2].lower()]}", text)
+        text = _QUOTE.sub(lambda match: "”" if match[1] else "“", text)
         if "<im" in text or "<IM" in text:
             end = text.rfind(">")  # behind it, each "<img" would search the rest for one
             text = _IMAGE.sub(_link, text[: end + 1]) + text[end + 1 :]

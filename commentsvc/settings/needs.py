@@ -81,6 +81,7 @@ def missing(settings: Settings) -> Iterator[str]:
     """Yield a line for each part of the service that cannot work, though the server starts."""
     yield from _texts(settings)
     yield from _passwords(settings)
+    yield from _providers(settings)
     yield from _packages(settings)
     yield from _of_server(settings)
     if settings.mail.moderators and not settings.mail.host:
@@ -198,6 +199,15 @@ def _passwords(settings: Settings) -> Iterator[str]:
                 f"{section}.user is set, but {section}.password is not: the mail server asks for"
                 " it. Set it in the file, or name a file that has it in the variable"
                 f" COMMENTSVC_{section.upper()}_PASSWORD_FILE."
+            )
+
+
+def _providers(settings: Settings) -> Iterator[str]:
+    for section, provider in (("oidc", settings.oidc), ("readers", settings.readers)):
+        if provider.issuer and not provider.client_id:
+            yield (
+                f"{section}.issuer is set, but {section}.client_id is not: the provider has given"
+                " this service one. Set it too."
             )
 
 

@@ -14,8 +14,10 @@ import ipaddress
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import FieldInfo
@@ -37,6 +39,7 @@ _ITEMS: Final = re.compile(r"\"([^\"]*)\"|'([^']*)'|([^\s,\[\]\"']+)")
 _OTHER: Final = re.compile(r"(?:\s*#.*\n)*\s*(?:\{|<(?!<)|---|[\w-]+:\s*\n)").match
 # What other languages have behind a value: the end of a statement, or a comment.
 _BEHIND: Final = re.compile(r"(?:\s+(?://|--).*|\s*[;,])$")
+_NOTHING: Final = ("null", "None", "none", "nil", "undefined", "~")  # in other languages
 _QUOTES: Final = "\"'“”„‘’‚«»"
 
 # Variables (NAME=VALUE) that Kubernetes sets in every container for a Service whose name begins
@@ -181,6 +184,9 @@ class SettingsParser:
         """Return a hint for a key that does not exist in `section`."""
         if key in self._sections:
             return _as_section(key, is_repeated=key == self._repeated)
+        if key in self._variables:
+            section, key = self._variables[key]
+            return f"Did you mean {section}.{key}? Put the line below [{section}]."
         names = [".".join(name) for name in self._variables.values()]
         # The right key in a wrong section is the commonest mistake.
         same = [name for name in names if name.endswith(f".{key}")]
@@ -206,7 +212,8 @@ class SettingsParser:
         found = f"is {_shortened(raw)}, which is no TOML" if raw else "has no value"
         if _is_secret(field):
             found = "is no TOML"
-        return f"{name} {found}; {_allowed(field, _BEHIND.sub('', raw), f'{fault.key} = ')}"
+        meant = _BEHIND.sub("", raw.lstrip("=> "))
+        return f"{name} {found}; {_allowed(field, meant, f'{fault.key} = ')}"
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Read the variables in `environ`; they override the file."""
@@ -300,7 +307,7 @@ def _allowed(field: FieldInfo, value: object, before: str) -> str:
     if not corrected and not _is_secret(field):
         advice, corrected = "Write for example", _example(field)
     if corrected and _is_secret(field):
-        corrected = '"…"'
+        corrected = '["…"]' if corrected.startswith("[") else '"…"'
     if not before.endswith(" = "):
         corrected = ",".join(_items(corrected)) if corrected.startswith("[") else corrected
         corrected = corrected.strip('"')
@@ -315,7 +322,9 @@ def _corrected(field: FieldInfo, value: object) -> str:
     texts = [str(each).strip() for each in value] if isinstance(value, list) else _items(str(value))
     if get_origin(kind) is not tuple:
         texts = [str(value).strip(f"{_QUOTES} ")]
-    mends = (_with_scheme, _as_origin) if "https://" in meta.description else (_as_network,)
+    mends = (_with_scheme, _as_origin) if "https://" in meta.description else _OTHER_MENDS
+    if str(value) in _NOTHING:
+        return _toml(field.default) if field.default in ("", ()) else ""
     for mend in (str, *mends):
         tried = [mend(text) for text in texts]
         if get_origin(kind) is Literal:
@@ -331,6 +340,16 @@ def _corrected(field: FieldInfo, value: object) -> str:
     return ""
 
 
+def _as_host(text: str) -> str:
+    with suppress(ValueError):
+        return urlsplit(text if "://" in text else f"//{text}").hostname or text
+    return text
+
+
+def _as_tag(text: str) -> str:
+    return text.replace("_", "-")
+
+
 def _with_scheme(text: str) -> str:
     return f"https://{text}"
 
@@ -344,6 +363,9 @@ def _as_network(text: str) -> str:
         return str(ipaddress.ip_network(text, strict=False))
     except ValueError:
         return text
+
+
+_OTHER_MENDS: Final = (_as_network, _as_host, _as_tag)
 
 
 def _example(field: FieldInfo) -> str:

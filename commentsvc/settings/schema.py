@@ -15,6 +15,7 @@ from commentsvc.settings.types import (
     ADDRESS,
     ADDRESSES,
     ANSWERED,
+    BASE_URL,
     COMMAND,
     DATABASE_URL,
     GROUP,
@@ -66,7 +67,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     listen: Annotated[str, LISTEN] = "127.0.0.1:8080"
     socket_mode: Annotated[str, MODE] = ""
     socket_group: Annotated[str, GROUP] = ""
-    public_url: Annotated[str, URL] = ""
+    public_url: Annotated[str, BASE_URL] = ""
     workers: Annotated[int, whole(1, 64)] = 1
     trusted_proxies: Annotated[tuple[str, ...], PROXIES] = ("unix", "127.0.0.0/8", "::1/128")
     monitoring_networks: Annotated[tuple[str, ...], NETWORKS] = ()

@@ -179,6 +179,8 @@ def _unlike(statement: str) -> str:
     """Return what is wrong with a line that is neither a header nor a key."""
     if _CONFLICT(statement):
         return "This line marks a merge conflict. Keep one of the two sides, without such lines."
+    if re.match(r"\s*(?:export|set) +\w+=", statement):
+        return "This line sets a variable of the environment. Write KEY = VALUE, or move it there."
     words = re.match(r"\s*([\w-]+)\s*:?(\s*)(\S?)", statement)
     if words is None:
         return "This line is no setting. Write KEY = VALUE, or # before a comment."

@@ -209,10 +209,13 @@ SECRET = text(
 HOOK_SECRET = text(
     r"|[\x21-\x7e]{16,200}", "nothing, or 16 to 200 characters without spaces", secret=True
 )
+_HOST_URL = rf"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::{_PORT})?"
 URL = text(
-    rf"|https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::{_PORT})?(?:/[\x21-\x7e]*)?",
+    rf"|{_HOST_URL}(?:/[\x21-\x7e]*)?",
     'nothing, or an address such as "https://comments.example", percent-encoded',
 )
+# As URL, but other paths are put behind it: no query and no fragment.
+BASE_URL = text(rf"|{_HOST_URL}(?:/[\x21-\x22\x24-\x3e\x40-\x7e]*)?", f"{URL.description}")
 
 
 def _tidy_addresses(addresses: tuple[str, ...]) -> tuple[str, ...]:

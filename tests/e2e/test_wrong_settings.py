@@ -56,7 +56,7 @@ SETTINGS = {
     ),
     '[mail]\nhost = "smtp.blog.example:587"': (
         ':2: mail.host is "smtp.blog.example:587"; allowed is nothing, or a host name or IP address'
-        ' such as "smtp.blog.example", without a port. Write for example host = "smtp.blog.example"'
+        ' such as "smtp.blog.example", without a port. Write host = "smtp.blog.example"'
     ),
     "[mail]\npassword = se'cret": (
         ":2: mail.password is no TOML; allowed is nothing, or at most 1000 characters in one line."
@@ -209,7 +209,7 @@ ABSENT = {
     '[[site]]\nsign_in = ["mail"]': (
         "site.sign_in is set, but server.public_url is not: readers sign in there. Set it too."
     ),
-    '[oidc]\nissuer = "https://id.example"': (
+    '[oidc]\nissuer = "https://id.example"\nclient_id = "comments"': (
         f"oidc.issuer is set, which needs: {how_to_install('oidc')}"
     ),
 }

@@ -5,7 +5,9 @@ may have several threads, and a reply may precede its parent.
 """
 
 import re
+from html import escape
 from typing import Final
+from urllib.parse import unquote
 
 from commentsvc.imports import dates
 from commentsvc.imports.records import (
@@ -22,6 +24,11 @@ from commentsvc.imports.sources.xml_records import XmlRecord
 
 _ROOT: Final = re.compile(rb"<(?:\w+:)?disqus\b").search
 _NESTING: Final = {"": frozenset({"thread", "post"})}
+# Disqus writes the links of its readers by way of its own server, with a digest behind the address,
+# and mentions with its name.
+_LINK: Final = re.compile(r"(?<=[\"'])https?://disq\.us/(?:url)?\?url=([^\"'&<>]{1,4096})[^\"'<>]*")
+_DIGEST: Final = re.compile(r":[\w-]{27}$")
+_MENTION: Final = re.compile(r"(?<!\w)@([\w.-]{1,64}):disqus\b")
 
 
 def recognises(source: SourceFile, head: bytes) -> str:
@@ -69,7 +76,7 @@ def _comment(record: XmlRecord, deleted: set[str]) -> Record:
         parent=record.text("parent@id"),
         identity=f"{number} {date}",
         created=dates.moment(date),
-        text=record.fields.get("message", ""),
+        text=_text(record.fields.get("message", "")),
         markup="html",
         author=record.text("author/name") or record.text("author/username"),
         email=record.text("author/email"),
@@ -79,3 +86,13 @@ def _comment(record: XmlRecord, deleted: set[str]) -> Record:
         anchor=f"comment-{number}",
         account=record.text("author/username"),
     )
+
+
+def _text(message: str) -> str:
+    """Return a message as readers saw it: with the addresses that they wrote."""
+    return _MENTION.sub(r"@\1", _LINK.sub(_target, message))
+
+
+def _target(link: re.Match[str]) -> str:
+    target = _DIGEST.sub("", unquote(link[1]))
+    return escape(target) if target.startswith(("http://", "https://")) else link[0]

@@ -73,7 +73,7 @@ def _comment(record: XmlRecord, logins: Mapping[str, str], options: ParseOptions
     status = _STATUSES.get(approved, "pending")
     drop = ""
     if kind not in _COMMENTS:
-        drop = f"it is a {kind}, not a comment of a reader"
+        drop = f"its type is {kind}: it is no comment of a reader"
     elif status == "deleted":
         drop = "it is in the trash of WordPress"
     return ImportedComment(

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from commentsvc.cli.main import main
-from commentsvc.settings.data_dir import DATABASE, SECRET_KEY
+from commentsvc.settings.data_dir import DATABASE, SECRET_KEY, SETTINGS
 from tests.postgresql_server import Server
 from tests.unit.database_fixture import add, environ, opened
 
@@ -80,6 +80,14 @@ def test_a_missing_key_is_told(data: Path) -> None:
     assert f"{data}/new has no {SECRET_KEY}" in done.output
 
 
+def test_missing_settings_are_told(data: Path) -> None:
+    run("backup", data, data / "copy")
+    said = f"{data}/new has no {SETTINGS}. Copy the old one there, or write it: commentsvc init "
+    assert said in run("restore", data / "new", data / "copy").output
+    (data / "new" / SETTINGS).write_text('[[site]]\nname = "blog"\n')
+    assert said not in run("restore", data / "new", data / "copy").output
+
+
 @pytest.mark.sqlite_only(FILE)
 def test_a_folder_without_a_database_has_no_backup(tmp_path: Path) -> None:
     refused = run("backup", tmp_path, tmp_path / "copy")
@@ -132,6 +140,15 @@ def test_in_place_of_a_folder_a_file_in_it_is_to_be_named(
     done = CliRunner().invoke(main, [*words, str(tmp_path), "--data", str(tmp_path)])
     assert f"is a folder. Name a file in it, such as {tmp_path}/{name}" in done.output
     assert done.exit_code == 2
+
+
+def test_a_database_that_was_emptied_has_no_backup(tmp_path: Path) -> None:
+    (tmp_path / SECRET_KEY).write_text("k" * 64)
+    (tmp_path / DATABASE).touch()
+    refused = CliRunner().invoke(main, ["backup", "--data", str(tmp_path), str(tmp_path / "copy")])
+    assert refused.exit_code == 1
+    assert "is empty, and there was data: restore a backup" in refused.output
+    assert not (tmp_path / "copy").exists()
 
 
 def test_a_database_of_ours_is_no_export(engine: str, data: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import socket
 import ssl
 from collections.abc import Coroutine
@@ -214,7 +215,11 @@ def spoil(**values: object) -> Any:  # Any: a function that sets attributes of a
                 "550 Too many mails in an hour",
             )
         ),
-        (spoil(answers=["554 5.7.1 Relay access denied"]), TemporaryFailure, "554 5.7.1"),
+        (
+            spoil(answers=["554 5.7.1 Relay access denied"]),
+            TemporaryFailure,
+            "554 5.7.1 Relay access denied. Look at mail.user and mail.password: ",
+        ),
         (spoil(answers=["550 relay not permitted"]), TemporaryFailure, "550 relay"),
         (spoil(answers=["554 Not today"]), TemporaryFailure, "554 Not today"),
         *(
@@ -236,6 +241,52 @@ def test_each_failure_has_its_meaning(prepare: Any, kind: type[DeliveryError], t
     error = failure(prepare)
     assert type(error) is kind
     assert text in str(error)
+
+
+@pytest.mark.parametrize(
+    ("security", "said"),
+    [
+        ("starttls", r"530 .*STARTTLS.*\. Look at mail\.security: "),
+        ("tls", r"530 .*uthentication required\. Look at mail\.user and mail\.password: "),
+    ],
+)
+def test_who_does_not_do_what_the_server_wants_is_told_the_setting(
+    authority: trustme.CA, tmp_path: Path, security: str, said: str
+) -> None:
+    async def talk() -> None:
+        async with mail_server(server_side(authority), security) as server:
+            used = "none" if security == "starttls" else security
+            given = mail_settings(server.port, security=used, ca_file=pem(authority, tmp_path))
+            with pytest.raises(ServerUnreachable, match=said):
+                await send(Smtp(given, "me.test"), envelope())
+
+    run(talk())
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            "it is no mail server; it answered: HTTP/1.1 400 Bad",
+        ),
+        (b"", "the server closed the connection. Look at mail.host, "),
+    ],
+)
+def test_what_is_no_mail_server_is_told_without_words_of_a_library(
+    answer: bytes, said: str
+) -> None:
+    def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        writer.close()
+
+    async def talk() -> None:
+        async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            with pytest.raises(ServerUnreachable, match=re.escape(f"localhost:{port}: {said}")):
+                await send(Smtp(mail_settings(port), "me.test"), envelope())
+
+    run(talk())
 
 
 def test_a_server_that_is_not_there_is_unreachable() -> None:

@@ -84,6 +84,36 @@ def test_disqus(tmp_path: Path) -> None:
     assert parsed(unquoted) == records
 
 
+@pytest.mark.parametrize(
+    ("written_there", "here"),
+    [
+        (
+            'see <a href="http://disq.us/url?url=https%3A%2F%2Fa.example%2Fx%3Fa%3D1%26b%3A'
+            'AbcdefghijKLMNOPqrstuv-_123&amp;cuid=1" rel="nofollow">x</a>',
+            'see <a href="https://a.example/x?a=1&amp;b" rel="nofollow">x</a>',
+        ),
+        (
+            "<a href='https://disq.us/?url=http%3A%2F%2Fa.example'>x</a>",
+            "<a href='http://a.example'>x</a>",
+        ),
+        ('<a href="https://disq.us/url?url=javascript%3Ax">x</a>',) * 2,
+        ('<a href="https://disq.us/p/1abc">x</a> disq.us/url?url=http',) * 2,
+        ("<p>@ann_k:disqus, me@b.example:disqus</p>", "<p>@ann_k, me@b.example:disqus</p>"),
+    ],
+)
+def test_links_of_disqus_lead_where_readers_saw_them_lead(
+    tmp_path: Path, written_there: str, here: str
+) -> None:
+    text = re.sub(
+        r"<message>.*?</message>",
+        f"<message><![CDATA[{written_there}]]></message>",
+        DISQUS,
+        flags=re.S,
+    )
+    assert written_there in text
+    assert comments(parsed(written(tmp_path, "disqus.xml", text)))[0].text == here
+
+
 def test_wordpress(tmp_path: Path) -> None:
     records = parsed(written(tmp_path, "export.xml", WORDPRESS), zone="Europe/Berlin")
     assert pages(records) == [
@@ -97,7 +127,7 @@ def test_wordpress(tmp_path: Path) -> None:
     )
     assert (first.page, first.parent, first.markup) == ("1", "", "html_lines")
     assert first.created == 1_388_574_000_000  # 2014-01-01T11:00:00Z
-    assert ping.drop == "it is a pingback, not a comment of a reader"
+    assert ping.drop == "its type is pingback: it is no comment of a reader"
     assert (held.status, held.parent, held.text) == ("pending", "5", "Held\xa0back")
     assert held.created == 1_388_746_800_000  # 12:00 in Berlin
 

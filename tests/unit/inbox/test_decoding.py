@@ -118,6 +118,27 @@ def test_what_cannot_be_read_is_not_certain(charset: str) -> None:
     assert not read.is_certain
 
 
+def test_single_bytes_in_place_of_utf_8_are_read_and_not_certain() -> None:
+    assert charset_decoded("Grüße, schön".encode("cp1252"), "utf-8") == ("Grüße, schön", False)
+    mixed = "Grüße ".encode() + b"\xfc"
+    assert charset_decoded(mixed, "utf-8") == ("Grüße \ufffd", False)
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        '<meta charset="windows-1251">',
+        "<META http-equiv='Content-Type' content='text/html; charset=windows-1251'>",
+    ],
+)
+def test_html_names_its_encoding_itself_if_the_mail_does_not(meta: str) -> None:
+    html = f"<html><head>{meta}</head><p>Спасибо</p>"
+    mail = b"Content-Type: text/html\n\n" + html.encode("cp1251")
+    assert text_of(message_from_bytes(mail)) == (html, True)
+    named = mail.replace(b"text/html\n", b"text/html; charset=koi8-r\n", 1)
+    assert "Спасибо" not in text_of(message_from_bytes(named)).text
+
+
 @pytest.mark.parametrize("charset", ["undefined", "no-such-3", "idna", "utf-7", "hex"])
 def test_no_name_of_an_encoding_in_a_parameter_fails_or_is_kept(charset: str) -> None:
     kind = f"text/plain; format*={charset}''flowed; charset*={charset}''utf-8"

@@ -118,3 +118,19 @@ def test_no_text_takes_long_to_read(unit: str, markup: Markup) -> None:
     """A pattern that takes seconds keeps the event loop waiting, also from another thread."""
     text = "a\n" + unit * (60_000 // len(unit)) + "a"
     assert_quick(partial(read, text, markup), 5_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ('<p>as <q cite="x">you</q> say</p>', "<p>as “you” say</p>"),
+        ("<p><Q>a<q>b</q></Q ></p>", "<p>“a“b””</p>"),
+        ("<p>a <question> b</p>", "<p>a  b</p>"),
+    ],
+)
+def test_quotes_keep_the_marks_with_which_browsers_showed_them(text: str, html: str) -> None:
+    assert read(text, "html").html.strip() == html
+
+
+def test_quotes_that_do_not_end_take_no_long_time() -> None:
+    assert_quick(partial(read, "<q " * 20_000, "html"), 1_000)

@@ -13,6 +13,7 @@ from commentsvc.settings.schema import (
     InboxSettings,
     JudgeSettings,
     MailSettings,
+    OidcSettings,
     ServerSettings,
     Settings,
     Site,
@@ -70,6 +71,15 @@ def test_a_variable_in_the_file_is_told_and_not_shown(settings: Settings, name: 
         f"{name} has a variable in braces, and variables in the file are not replaced."
         f" Set {variable} in their place."
     ]
+
+
+@pytest.mark.parametrize("section", ["oidc", "readers"])
+def test_a_provider_needs_a_client_id(section: str) -> None:
+    provider = OidcSettings(issuer="https://id.example")
+    [line] = needs.missing(Settings(**{section: provider}))  # type: ignore[arg-type] # a section
+    assert line.startswith(f"{section}.issuer is set, but {section}.client_id is not: ")
+    given = replace(provider, client_id="x")
+    assert [*needs.missing(Settings(**{section: given}))] == []  # type: ignore[arg-type] # as above
 
 
 def test_a_path_that_depends_on_the_folder_is_told(

@@ -28,6 +28,7 @@ class Tray(Struct, frozen=True):
 HEAT = "allowed is a whole number from 50 to 300"
 LIGHT = "allowed is true or false"
 DOOR = 'allowed is "open" or "shut"'
+VARIABLE = ":2: This line sets a variable of the environment. Write KEY = VALUE, or move it there."
 CONFLICT = ":2: This line marks a merge conflict. Keep one of the two sides, without such lines."
 OTHER = (
     " is no settings file in TOML. Name another one with --config, or let `commentsvc init` write"
@@ -202,6 +203,13 @@ def test_the_only_table_of_a_repeated_section_is_reached_by_a_variable() -> None
             "[oven]\ntray = {name = 'x'}",
             ":2: oven.tray is no setting. Write [[tray]] on a line, then its settings.",
         ),
+        (
+            "[oven]\nBAKE_OVEN_HEAT = 90",
+            ":2: oven.BAKE_OVEN_HEAT is no setting. Did you mean oven.heat? Put the line below"
+            " [oven].",
+        ),
+        ("[oven]\nexport BAKE_OVEN_HEAT=90", VARIABLE),
+        ("[oven]\nset BAKE_OVEN_HEAT=90", VARIABLE),
         ("[oven]\n<<<<<<< HEAD\n", CONFLICT),
         ("[oven]\n=======\n", CONFLICT),
         ("[oven]\n>>>>>>> of-mine\n", CONFLICT),
@@ -252,6 +260,9 @@ def test_a_fault_of_the_file_is_one_problem(
             'door = "open" // at noon',
             f'door is "open" // at noon, which is no TOML; {DOOR}. Write door = "open"',
         ),
+        ("heat => 90", f"heat is > 90, which is no TOML; {HEAT}. Write heat = 90"),
+        ("heat == 90", f"heat is = 90, which is no TOML; {HEAT}. Write heat = 90"),
+        ("heat = null", f"heat is null, which is no TOML; {HEAT}. Write for example heat = 180"),
         ("heat = 90;", f"heat is 90;, which is no TOML; {HEAT}. Write heat = 90"),
         ("heat = 90,", f"heat is 90,, which is no TOML; {HEAT}. Write heat = 90"),
         ("heat = 90 -- C", f"heat is 90 -- C, which is no TOML; {HEAT}. Write heat = 90"),
