@@ -6,7 +6,7 @@ import { h } from "../common.js";
  * Return the relative luminance of a CSS colour (WCAG 2.2), which `probe` gets; NaN if it is not
  * opaque, or the browser cannot compute with colours.
  */
-export function luminance(probe, color) {
+function luminance(probe, color) {
   const computed = `color(from ${color} xyz y y y / alpha)`;
   if (!CSS.supports("color", computed)) return NaN;
   probe.style = `transition: none; color: ${computed} !important`;

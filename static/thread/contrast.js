@@ -1,28 +1,27 @@
 // Follows changes of the page's colours; keeps text readable on a blog that sets no colour for it
 
 import { h } from "../common.js";
-import { followLinks, luminance } from "./accent.js";
 
 const hosts = new Set();
 let isWatching = false;
 
-/** Return the luminance of what is behind an element; the page's `Canvas` is behind all. */
+/** Return the luminance of what is behind an element (WCAG 2.2); the page's `Canvas` is behind all. */
 function behind(element) {
+  const colors = [];
+  for (let node = element; node; node = node.parentElement) colors.push(getComputedStyle(node).backgroundColor);
+  // One that is hardly opaque hides nothing
+  const shown = colors.find((color) => !/[,/] 0(\.[0-4]\d*)?\)$/.test(color)) ?? "Canvas";
   const probe = h("i");
+  probe.style.setProperty("color", `color(from ${shown} xyz y y y)`, "important");
   document.documentElement.append(probe);
-  let found = NaN;
-  for (let node = element; node && isNaN(found); node = node.parentElement) {
-    const { backgroundColor } = getComputedStyle(node);
-    // One that is hardly opaque hides nothing
-    if (!/[,/] 0(\.[0-4]\d*)?\)$/.test(backgroundColor)) found = luminance(probe, `rgb(from ${backgroundColor} r g b)`);
-  }
-  if (isNaN(found)) found = luminance(probe, "Canvas");
+  const light = getComputedStyle(probe).color.split(" ")[1];
   probe.remove();
-  return found;
+  return Number(light);
 }
 
 /** Let the accent of a thread follow the blog's links for good. */
-export function keepAccent(host) {
+export async function keepAccent(host) {
+  const { followLinks } = await import("./accent.js");
   followLinks(host);
   hosts.add(host);
   if (isWatching) return;
@@ -61,6 +60,7 @@ function watch(use, signal) {
 export function keepContrast(element, signal) {
   if (signal.aborted) return;
   if (getComputedStyle(element).lineHeight == "normal") element.style.lineHeight = "1.5";
+  if (!CSS.supports("color", "color(from red xyz y y y)")) return;
   const update = () => (element.style.color = behind(element) < 0.13 ? "#eee" : "");
   update();
   watch(update, signal);
