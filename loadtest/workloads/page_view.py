@@ -302,14 +302,14 @@ def view(browser: Any, origin: str, address: str, widget: Widget) -> dict[str, f
     network = {"latency": LATENCY, "downloadThroughput": DOWN, "uploadThroughput": UP}
     devtools.send("Network.emulateNetworkConditions", {"offline": False, **network})
     devtools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-    told: list[str] = []
-    devtools.on("Runtime.bindingCalled", lambda event: told.append(event["payload"]))
+    messages: list[str] = []
+    devtools.on("Runtime.bindingCalled", lambda event: messages.append(event["payload"]))
     devtools.send("Runtime.enable")
     devtools.send("Runtime.addBinding", {"name": "tell"})
     page.add_init_script(f"({WATCH})({json.dumps(widget.comment)}, {COMMENTS})")
     page.goto(origin + PAGE, wait_until="commit")
     # Nothing is asked of the page before: Playwright's script alone takes a phone 0.2 s.
-    while not told:
+    while not messages:
         page.wait_for_timeout(POLLING)
     page.wait_for_timeout(SETTLED)
     metrics = devtools.send("Performance.getMetrics")["metrics"]
