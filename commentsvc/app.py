@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 
+from commentsvc.admin.api.thread_moderation import ThreadModerationApi
 from commentsvc.admin.dashboard import Figures
 from commentsvc.admin.routes import AdminPages, ProgramInterface
 from commentsvc.api.author import AuthorActions
@@ -531,6 +532,7 @@ def _routes_for_readers(
     serializer = CommentSerializer(service.sites, service.keys[0])
     api = CommentsApi(service, cors, submissions, serializer)
     actions = AuthorActions(service, cors, submissions, serializer)
+    in_thread = ThreadModerationApi(service, cors, serializer)
     reactions = PageReactions(service, cors)
     images = CommentImages(service, cors, submissions)
     feeds = Feeds(service)
@@ -540,6 +542,7 @@ def _routes_for_readers(
         *declared_routes(
             api,
             actions,
+            in_thread,
             Avatars(settings, service.sites, service.clock, service.lasting),
             feeds,
             reactions,

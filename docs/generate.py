@@ -30,6 +30,7 @@ from commentsvc.admin import (
     saved_replies,
     sign_in,
     snippet,
+    thread_moderation,
     threads,
     tokens,
     two_factor,
@@ -38,6 +39,7 @@ from commentsvc.admin import settings as settings_page
 from commentsvc.admin.api import accounts as accounts_api
 from commentsvc.admin.api import comments as comments_api
 from commentsvc.admin.api import queue_stream, service
+from commentsvc.admin.api import thread_moderation as thread_api
 from commentsvc.admin.api import threads as threads_api
 from commentsvc.api import (
     author,
@@ -94,6 +96,7 @@ message for readers. Times are RFC 3339 in UTC. The service describes itself at
 TOKENS = {
     "edit": "the edit token of the comment, or the token of its signed-in author",
     "reader": "the token of a reader who signed in",
+    "blog": "the token of a moderator for pages of the blog",
 }
 
 SETTINGS_FILE = Path(__file__).parent.parent / "config" / "commentsvc.toml"
@@ -210,6 +213,13 @@ PARTS = (
         " headers. To get the next part of a list, send its `next` as `after`.",
         (comments_api, threads_api, service, accounts_api, queue_stream),
     ),
+    (
+        "Moderation on the blog's page",
+        "For the widget, where a moderator has agreed: see"
+        " [Moderating](moderating.md#on-the-blogs-page). Only pages of the origin that the token is"
+        " for may use it.",
+        (thread_api,),
+    ),
     ("Operation", "", (health, openapi, static_files)),
 )
 MODERATORS = (
@@ -220,6 +230,7 @@ MODERATORS = (
         comment,
         notes,
         threads,
+        thread_moderation,
         bans,
         outbox,
         saved_replies,

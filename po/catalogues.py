@@ -36,6 +36,7 @@ FOLDER: Final = Path(__file__).parent
 ROOT: Final = FOLDER.parent
 POT: Final = FOLDER / "messages.pot"
 WIDGET: Final = FOLDER / "widget.json"
+MODERATION: Final = FOLDER / "moderation.json"  # what the widget shows to moderators
 HUGO: Final = ROOT / "static" / "hugo" / "assets" / "commentsvc" / "words.json"
 
 ENGLISH: Final = "en"
@@ -69,9 +70,12 @@ FOR_MODERATORS: Final = (
     "commentsvc/templates/mail/submitted.jinja",
     "commentsvc/templates/mail/test.jinja",
     "commentsvc/templates/admin/",
+    "po/moderation.json",
 )
 # Parts of the texts that are loaded only when they are used; most are sections of widget.json.
-PARTS: Final = ("tools", "form", "reactions", "views", "fresh", "since", "images", "note")
+PARTS: Final = (
+    *("tools", "form", "reactions", "views", "fresh", "since", "images", "note", "moderation"),
+)
 # The keys of the section "widget" that only forms and errors need, as those of "form".
 FORM: Final = {
     *("413", "429", "500", "approved", "author", "cancel", "change", "commentingAs", "email"),
@@ -165,11 +169,12 @@ def extract() -> Catalog:
             auto_comments=comments,
             context=context,
         )
-    for section, texts in json.loads(WIDGET.read_text("utf-8")).items():
-        for key, text in texts.items():
-            said = tuple(text) if isinstance(text, list) else text
-            location = [(WIDGET.relative_to(ROOT).as_posix(), 0)]
-            catalog.add(said, locations=location, context=f"{section}.{key}")
+    for path in (WIDGET, MODERATION):
+        location = [(path.relative_to(ROOT).as_posix(), 0)]
+        for section, texts in json.loads(path.read_text("utf-8")).items():
+            for key, text in texts.items():
+                said = tuple(text) if isinstance(text, list) else text
+                catalog.add(said, locations=location, context=f"{section}.{key}")
     return catalog
 
 
@@ -349,7 +354,8 @@ def compile_all(archive: Path, dependencies: Path) -> None:
     """Write the archive that the program reads; `dependencies` lists the files it is made from."""
     with ZipFile(archive, "w", ZIP_DEFLATED) as output:
         output.writestr("moderators.json", json.dumps(sorted(WITH_MODERATION)))
-        for tag, catalog in catalogs().items():
+        every = catalogs()
+        for tag, catalog in every.items():
             buffer = BytesIO()
             write_mo(buffer, catalog)
             output.writestr(f"{tag}.mo", buffer.getvalue())
@@ -358,7 +364,8 @@ def compile_all(archive: Path, dependencies: Path) -> None:
             )
             output.writestr(f"{tag}.json", texts)
             for part in PARTS:
-                found = part_words(tag, catalog, part)
+                is_english = part == "moderation" and tag not in WITH_MODERATION
+                found = part_words(tag, every[ENGLISH] if is_english else catalog, part)
                 texts = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
                 output.writestr(f"{tag}.{part}.json", texts)
     # The folder is listed too, so that a new file in it causes a rebuild.

@@ -295,6 +295,22 @@ def moderation(page: Page, scheme: str) -> None:
     save(page, f"moderation-{scheme}")
 
 
+def in_thread(page: Page, blog: Blog, scheme: str) -> None:
+    """A moderator in the thread below a post."""
+    sign_in(page)
+    page.goto(f"{blog.origin}{POST}#comments?moderate")
+    page.get_by_role("link", name="Moderate here").click()
+    page.wait_for_timeout(1_000)  # a click at once is not taken
+    page.get_by_role("button", name="Moderate there").click()
+    page.get_by_text("You moderate as").wait_for()
+    page.wait_for_timeout(500)
+    top = page.locator("comment-thread").bounding_box()
+    assert top
+    page.mouse.wheel(0, top["y"] + 12)
+    page.wait_for_timeout(500)
+    save(page, f"thread-moderation-{scheme}")
+
+
 def privacy(page: Page, scheme: str) -> None:
     """The page about privacy."""
     page.goto("/privacy")
@@ -517,6 +533,8 @@ def make(browser: Browser, service: Service, blog: Blog) -> None:
                 show(page, scheme)
         with opened(browser, blog.origin, scheme, 452, 100) as page:
             plain(page, blog, f"elements-{scheme}", ELEMENTS, is_whole=True)
+        with opened(browser, service.address, scheme, 860, 720) as page:
+            in_thread(page, blog, scheme)
         with opened(browser, blog.origin, scheme, 452, 100) as page:
             plain(page, blog, f"click-{scheme}", CLICK, is_whole=True)
         with opened(browser, blog.origin, scheme, 452, 100) as page:

@@ -159,6 +159,9 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "admin.api.queue_stream": "admin/api/test_token_access: what is told, and to whom",
     "admin.api.service": "admin/api/test_token_access: bans, outbox and settings",
     "admin.api.threads": "admin/api/test_token_access: the changes of a page",
+    "admin.thread_moderation": "admin/api/test_thread_moderation: who agrees, and to which page",
+    "auth.blog_sessions": "admin/api/test_thread_moderation: codes, tokens, and what ends them",
+    "moderation.in_thread": "admin/api/test_thread_moderation: each act, and two moderators",
     "delivery.settings_rows": "admin/test_settings: formulas and mails follow the settings",
     "moderation.stored_settings": "admin/test_settings: what is stored, undone and forgotten",
     "settings.everyday": "admin/test_settings: each setting, there and back",
@@ -665,7 +668,8 @@ def test_a_number_that_is_promised_is_that_of_the_code(name: str) -> None:
 # Tables that an export leaves out, see `exports.contents`: a new one is exported, or stands here.
 NOT_EXPORTED: dict[str, str] = {
     "accounts, and what opens them": (
-        "ApiToken Identity Invitation Moderator Passkey RecoveryCode Session SignInAttempt"
+        "ApiToken BlogSession Identity Invitation Moderator Passkey RecoveryCode Session"
+        " SignInAttempt"
         " TwoFactor"
     ),
     "sessions of readers, and links": "FormerId ReaderSession ReaderSkeleton SignInLink UsedLink",
@@ -932,7 +936,8 @@ SCRIPTS = [
     "thread/compose",
     "thread/submitted", "thread/reveal", "thread/live", "thread/fresh", "thread/approval",
     "thread/languages",
-    "thread/target", "thread/extras", "thread/folding", "thread/moderate", "thread/visits",
+    "thread/target", "thread/extras", "thread/folding", "thread/moderate",
+    "thread/moderation", "thread/visits",
     "thread/muting", "thread/click", "thread/searching", "thread/fediverse",
     "thread/own_comments", "thread/own_buttons", "thread/prerendered",
     "thread/contrast", "thread/accent",

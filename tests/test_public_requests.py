@@ -400,7 +400,16 @@ STRANGERS: dict[str, tuple[object, object]] = {
 }
 # What the operator, moderators and the service itself write.
 OURS = {
-    *("site", "moderator", "session", "two_factor", "recovery_code", "invitation", "api_token"),
+    *(
+        "site",
+        "moderator",
+        "session",
+        "blog_session",
+        "two_factor",
+        "recovery_code",
+        "invitation",
+        "api_token",
+    ),
     *("passkey", "identity", "ban", "change", "training_token", "training_total", "removed_spam"),
     *("search_state", "daily_stats", "target", "mailbox", "import_run", "imported_comment"),
     *("imported_thread", "imported_record", "followed_post", "unlisted_page", "internal_note"),

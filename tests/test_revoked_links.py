@@ -226,8 +226,11 @@ def test_a_link_of_another_version_has_expired(tmp_path: Path) -> None:
                 if purpose in FORMS:
                     form, field = FORMS[purpose]
                     answer = seat.send(form, **{field: token}, password=PASSWORD)
+                elif purpose == "blog session":
+                    fields = {"code": token, "word": "x" * 32}
+                    answer = service.post("/api/thread-moderation/session", fields)
                 elif purpose == "reader name":
                     answer = service.form(f"/reader/name?t={token}", "name=Ann")
                 else:
                     answer = service.get(PAGES.get(purpose, f"/mail/{purpose}?t=") + token)
-                assert answer.status in (403, 410), purpose
+                assert answer.status in (401, 403, 410), purpose

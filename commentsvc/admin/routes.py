@@ -25,6 +25,7 @@ from commentsvc.admin.saved_replies import SavedReplyPages
 from commentsvc.admin.settings import SettingsPage
 from commentsvc.admin.sign_in import ENTRY, SignIn, home
 from commentsvc.admin.snippet import SnippetPage
+from commentsvc.admin.thread_moderation import ThreadModerationPage
 from commentsvc.admin.threads import ThreadPages
 from commentsvc.admin.tokens import TokenPages
 from commentsvc.admin.two_factor import FactorPages
@@ -55,6 +56,7 @@ class AdminPages:
             CommentPage(context),
             NotePages(context),
             ThreadPages(context),
+            ThreadModerationPage(context),
             BanPages(context),
             OutboxPages(context),
             SavedReplyPages(context),

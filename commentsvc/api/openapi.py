@@ -112,6 +112,7 @@ def document(settings: Settings, operations: Iterable[Operation[Any]]) -> Json:
                 "editToken": {"type": "http", "scheme": "bearer"},
                 "readerToken": {"type": "http", "scheme": "bearer"},
                 "moderatorToken": {"type": "http", "scheme": "bearer"},
+                "blogToken": {"type": "http", "scheme": "bearer"},
             },
         },
     }

@@ -60,7 +60,8 @@ TYPES = {
 # The widget's texts in a language, or a part of them. The widget names the language of the page,
 # whatever it is, so that it need not know which languages there are.
 _TEXTS = re.compile(
-    r"locales/(.*?)(?:-(tools|form|reactions|views|fresh|since|images|note))?\.json", re.DOTALL
+    r"locales/(.*?)(?:-(tools|form|reactions|views|fresh|since|images|note|moderation))?\.json",
+    re.DOTALL,
 ).fullmatch
 
 

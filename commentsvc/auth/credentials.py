@@ -1,7 +1,7 @@
 """Credentials: all that opens an account besides its password, in one list.
 
-These are the sessions of browsers, tokens for programs, passkeys, and identities at a provider of
-OpenID Connect.
+These are the sessions of browsers, those for a blog's pages, tokens for programs, passkeys, and
+identities at a provider of OpenID Connect.
 """
 
 from typing import Any, Final
@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from commentsvc.auth import api_tokens, passkeys, sessions
+from commentsvc.auth import api_tokens, blog_sessions, passkeys, sessions
 from commentsvc.auth.sessions import Lifetime
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
+    BlogSessionTable,
     IdentityTable,
     ModeratorTable,
     PasskeyTable,
@@ -21,11 +22,13 @@ from commentsvc.db.schema.comments import (
 )
 
 SESSION: Final = "session"
+BLOG: Final = "blog"
 TOKEN: Final = "token"  # noqa: S105 - a kind of credentials
 PASSKEY: Final = "passkey"
 IDENTITY: Final = "identity"
 TABLES: Final[dict[str, Any]] = {  # Any: peewee's stubs know no columns of several tables
     SESSION: SessionTable,
+    BLOG: BlogSessionTable,
     TOKEN: ApiTokenTable,
     PASSKEY: PasskeyTable,
     IDENTITY: IdentityTable,
@@ -38,9 +41,9 @@ SUBJECT_LENGTH: Final = 80  # characters of a provider's name for somebody
 class Credential(msgspec.Struct, frozen=True):
     """One of the account's; `id` is unique within its `kind`.
 
-    `name` is a browser's User-Agent, what a token or passkey is called, or the person at a
-    provider. Times are Unix milliseconds; `used_at` is 0 for never or unknown, `expires_at` for no
-    fixed end.
+    `name` is a browser's User-Agent, the origin of a blog's pages, what a token or passkey is
+    called, or the person at a provider. Times are Unix milliseconds; `used_at` is 0 for never or
+    unknown, `expires_at` for no fixed end.
     """
 
     kind: str
@@ -58,6 +61,10 @@ def of_moderator(
     known = [
         Credential(SESSION, one.id, one.user_agent, one.created_at, one.seen_at)
         for one in sessions.of_moderator(snapshot, moderator_id, lifetime, now)
+    ]
+    known += [
+        Credential(BLOG, one.id, one.origin, one.created_at, one.used_at, one.expires_at)
+        for one in blog_sessions.of_moderator(snapshot, moderator_id, now)
     ]
     known += [
         Credential(TOKEN, one.id, one.name, one.created_at, one.used_at, one.expires_at)

@@ -48,6 +48,8 @@ CONTENT: Final[dict[str, tuple[type, ...]]] = {
     "provider": (str, str, str),  # the browser, a random word, the page to go to
     "passkey": (str, str),  # the browser, a random word
     "new passkey": (str, str),
+    # A session and when it began, the site, the origin of its page, and the browser's challenge.
+    "blog session": (int, int, str, str, str),
 }
 # Days for which a link to a person's own data works: few, since it allows much and is used at once.
 OWN_DAYS: Final = 2

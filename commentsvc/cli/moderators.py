@@ -16,7 +16,7 @@ from commentsvc.cli.tables import Cell, Moment, show
 from commentsvc.model import ROLES, SCOPES
 from commentsvc.util.suggestions import no_such
 
-KINDS = ("session", "token", "passkey", "identity")
+KINDS = ("session", "blog", "token", "passkey", "identity")
 _name = click.argument("name", metavar="NAME")
 _sites_option = click.option(
     "--site", "sites", metavar="SITE", multiple=True, help="Only for this site. May be repeated."
@@ -222,7 +222,7 @@ def credential() -> None:
 @config_option
 @_name
 def list_credentials(data: Path, settings_file: Path | None, name: str) -> None:
-    """List browsers, tokens, passkeys and providers."""
+    """List browsers, blogs, tokens, passkeys and providers."""
     from commentsvc.auth import credentials
     from commentsvc.auth.sessions import Lifetime
     from commentsvc.cli import client, running
@@ -251,9 +251,12 @@ def list_credentials(data: Path, settings_file: Path | None, name: str) -> None:
 @click.argument("kind", metavar="KIND", type=Choice(KINDS))
 @click.argument("id_", metavar="ID", type=click.IntRange(1, 2**63 - 1))
 def remove_credential(
-    data: Path, name: str, kind: Literal["session", "token", "passkey", "identity"], id_: int
+    data: Path,
+    name: str,
+    kind: Literal["session", "blog", "token", "passkey", "identity"],
+    id_: int,
 ) -> None:
-    """Remove one: session, token, passkey or identity."""
+    """Remove one: session, blog, token, passkey or identity."""
     from commentsvc.cli import client
     from commentsvc.runtime.control_commands import RemoveCredential
 

@@ -77,7 +77,7 @@ class Operation(Generic[Q]):
     answers: Mapping[int, Content] = field(default_factory=dict)
     errors: tuple[int, ...] = ()
     path_type: Any = str  # Any: as in Content
-    bearer: Literal["", "edit", "reader"] = ""
+    bearer: Literal["", "edit", "reader", "blog"] = ""
     ignores_unknown: bool = False
     without_effect: tuple[str, ...] = ()
     cached: bool = False

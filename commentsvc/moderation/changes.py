@@ -101,7 +101,7 @@ def change(
     changed, unchanged, shown = [], {}, Counter[ThreadRef]()
     waited = []
     found = find(tx, ids)
-    unseen = _changed_since(tx, [row[0] for row in found], who, seen)
+    unseen = changed_since(tx, [row[0] for row in found], who, seen)
     decided = [row[0] for row in found if row[0] not in unseen]
     waiting = decision_counts.open_reports(tx, decided)
     reported = reports.take(tx, decided)
@@ -133,7 +133,7 @@ def change(
     return ChangeResult(decision_id if changed else 0, tuple(changed), unchanged, kept)
 
 
-def _changed_since(tx: Transaction, ids: list[int], who: str, seen: int | None) -> set[int]:
+def changed_since(tx: Transaction, ids: list[int], who: str, seen: int | None) -> set[int]:
     """Return those of the comments `ids` that another person has changed after the change `seen`.
 
     The verdict of a program, and a language, are no decision that a moderator has to know of.

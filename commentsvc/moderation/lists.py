@@ -51,7 +51,7 @@ class ReviewFilter(msgspec.Struct, frozen=True):
 
     `page` is part of a page's address or title, `author` part of a name or email address; case
     counts for ASCII letters only in neither. `score` is the lowest. `language` is a tag, which also
-    means those that begin with it.
+    means those that begin with it. `thread` is the id of a comment thread, 0 for all.
     """
 
     oldest_first: bool = False
@@ -59,11 +59,12 @@ class ReviewFilter(msgspec.Struct, frozen=True):
     author: str = ""
     score: int = 0
     language: str = ""
+    thread: int = 0
 
     @property
     def leaves_out(self) -> bool:
         """Whether some comments may be left out."""
-        return bool(self.page or self.author or self.score or self.language)
+        return bool(self.page or self.author or self.score or self.language or self.thread)
 
     def condition(self) -> list[Any]:  # Any: what peewee's stubs give for a condition
         """Return the conditions for a query of comments, their threads and sites."""
@@ -81,6 +82,8 @@ class ReviewFilter(msgspec.Struct, frozen=True):
         if self.language:
             tag = CommentTable.lang
             conditions.append((tag == self.language) | tag.startswith(f"{self.language}-"))
+        if self.thread:
+            conditions.append(CommentTable.thread == self.thread)
         return conditions
 
 

@@ -384,7 +384,7 @@ class RemoveCredential(ControlCommand, frozen=True):
     """Remove a credential of the moderator `name`: see `auth.credentials`."""
 
     name: str
-    kind: Literal["session", "token", "passkey", "identity"]
+    kind: Literal["session", "blog", "token", "passkey", "identity"]
     id: Id
 
     def apply(self, tx: Transaction, now: int) -> CommandResult:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from msgspec.structs import replace
 
@@ -69,6 +69,7 @@ WHOLE: Final = replace(
     ),
 )
 THREAD: Final = urlencode({"url": PAGE, "view": "page", "site": "blog"})
+ON_BLOG: Final = urlencode({"page": f"{BLOG}{PAGE}", "challenge": "a" * 43})
 READER: Final = urlencode({"page": f"{BLOG}{PAGE}", "word": "a-random-word"})
 # Author, message and parent. Comments 1 to 6 are published, 7 waits, 8 is spam, 9 is deleted.
 CONVERSATION: Final = (
@@ -416,6 +417,8 @@ MODERATION: Final[dict[str, list[State]]] = {
         lambda v: v.seat.send("comment-language", id="1", lang="x")
     ],
     "GET /moderation/threads": [lambda v: v.seat.get("threads")],
+    "GET /moderation/on-blog": [lambda v: v.seat.get(f"on-blog?{ON_BLOG}")],
+    "POST /moderation/on-blog": [lambda v: v.seat.send("on-blog", **dict(parse_qsl(ON_BLOG)))],
     "GET /moderation/notes": [
         lambda v: v.seat.get("notes"),
         lambda v: v.noted(),

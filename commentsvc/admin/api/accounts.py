@@ -33,7 +33,7 @@ READ, DECIDE, ADMINISTER = Permission.READ, Permission.DECIDE, Permission.ADMINI
 
 Role = Literal["owner", "moderator", "viewer"]
 Scope = Literal["read", "decide", "administer"]
-CredentialKind = Literal["session", "token", "passkey", "identity"]
+CredentialKind = Literal["session", "blog", "token", "passkey", "identity"]
 Password = Annotated[str, Meta(max_length=passwords.LONGEST, description="That of the account.")]
 Days = Annotated[int, Meta(ge=1, le=365, description="How many days the token is valid.")]
 
@@ -153,8 +153,8 @@ class MadeToken(Answer, frozen=True):
 class ListedCredential(Answer, frozen=True):
     """What opens the account besides its password: `id` is unique within the `kind`.
 
-    `name` is a browser, what a token or passkey is called, or a person at a provider. `used` is
-    null for never or unknown, `expires` for no fixed end.
+    `name` is a browser, the origin of a blog's pages, what a token or passkey is called, or a
+    person at a provider. `used` is null for never or unknown, `expires` for no fixed end.
     """
 
     kind: CredentialKind

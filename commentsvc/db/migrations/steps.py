@@ -357,3 +357,22 @@ DECISION_COUNTS: Final = (
     ) STRICT
     """,
 )
+
+BLOG_SESSIONS: Final = (
+    """
+    CREATE TABLE IF NOT EXISTS blog_session (
+        id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+        digest BLOB NOT NULL,
+        moderator_id INTEGER NOT NULL REFERENCES moderator (id) ON DELETE CASCADE,
+        session_id INTEGER NOT NULL REFERENCES session (id) ON DELETE CASCADE,
+        site TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        used_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX IF NOT EXISTS blog_session_digest ON blog_session (digest)",
+    "CREATE INDEX IF NOT EXISTS blog_session_moderator_id ON blog_session (moderator_id)",
+    "CREATE INDEX IF NOT EXISTS blog_session_session_id ON blog_session (session_id)",
+)

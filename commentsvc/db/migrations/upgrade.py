@@ -83,6 +83,7 @@ STEPS: Final[dict[str, Step]] = {
     "0018_setting_changes": _running(lambda: steps.SETTING_CHANGES),
     "0019_statements_of_reasons": _running(lambda: steps.STATEMENTS_OF_REASONS),
     "0020_decision_counts": _running(lambda: steps.DECISION_COUNTS),
+    "0021_blog_sessions": _running(lambda: steps.BLOG_SESSIONS),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

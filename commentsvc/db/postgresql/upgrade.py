@@ -109,6 +109,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0018_setting_changes": lambda: map(_in_its_types, steps.SETTING_CHANGES),
     "0019_statements_of_reasons": lambda: map(_in_its_types, steps.STATEMENTS_OF_REASONS),
     "0020_decision_counts": lambda: map(_in_its_types, steps.DECISION_COUNTS),
+    "0021_blog_sessions": lambda: map(_in_its_types, steps.BLOG_SESSIONS),
 }
 
 _FACTS: Final = (

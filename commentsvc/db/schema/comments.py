@@ -256,6 +256,24 @@ class SessionTable(Table):
     user_agent = peewee.TextField()
 
 
+class BlogSessionTable(Table):
+    """A page of a blog on which a moderator decides: see `auth.blog_sessions`.
+
+    `digest` is that of its token, `session` the browser that is signed in. The token counts for the
+    `site` of that name and for pages of an `origin`.
+    """
+
+    id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
+    digest = peewee.BlobField(unique=True)
+    moderator = peewee.ForeignKeyField(ModeratorTable, on_delete="CASCADE")
+    session = peewee.ForeignKeyField(SessionTable, on_delete="CASCADE")
+    site = peewee.TextField()
+    origin = peewee.TextField()
+    created_at = peewee.IntegerField()
+    used_at = peewee.IntegerField()
+    expires_at = peewee.IntegerField()
+
+
 class SignInAttemptTable(Table):
     """A bucket of attempts to sign in, or of requests for mails: see `auth.attempts`."""
 
@@ -470,6 +488,7 @@ TABLES: Final = (
     CommentTable,
     ProposedTitleTable,
     SessionTable,
+    BlogSessionTable,
     SignInAttemptTable,
     TwoFactorTable,
     RecoveryCodeTable,

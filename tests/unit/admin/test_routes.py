@@ -57,6 +57,8 @@ ROUTES = {
     "POST /moderation/comment-language": "decide",
     "POST /moderation/edit": "decide",
     "POST /moderation/thread": "decide",
+    "GET /moderation/on-blog": "decide",
+    "POST /moderation/on-blog": "decide",
     "GET /moderation/notes": "decide",
     "POST /moderation/notes": "decide",
     "GET /moderation/moved": "read",

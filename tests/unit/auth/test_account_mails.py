@@ -12,11 +12,13 @@ from commentsvc.auth import account_mails, accounts, credentials
 from commentsvc.auth.sessions import Lifetime
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.comments import (
+    BlogSessionTable,
     CommentTable,
     IdentityTable,
     ModeratorTable,
     PasskeyTable,
     RecoveryCodeTable,
+    SessionTable,
     TwoFactorTable,
 )
 from commentsvc.db.schema.tables import TABLES
@@ -249,10 +251,18 @@ def test_without_a_mail_server_the_operator_is_asked(tmp_path: Path) -> None:
         assert "commentsvc moderator profile NAME --email ADDRESS" in text(answer)
 
 
+def moderate_on_blog(tx: Transaction) -> None:
+    """Begin a session for the blog's pages in the browser in which ann is signed in."""
+    [(session,)] = tx.query(SessionTable.select(SessionTable.id).where(SessionTable.moderator == 1))
+    row = {"digest": b"x", "moderator": 1, "session": session, "site": "blog", "origin": "x"}
+    tx.change(BlogSessionTable.insert(**row, created_at=1, used_at=0, expires_at=1 << 60))
+
+
 def test_a_new_password_ends_each_credential(service: Served) -> None:
     service.database.write_now(furnish)
     service.database.write_now(AddToken("ann", "x", "read", (), 7, b"digest").run, 1)
     seat_of(service, "ann")
+    service.database.write_now(moderate_on_blog)
     now = int(service.now * 1_000)
     lifetime = Lifetime.of(SETTINGS.moderation)
 
@@ -280,6 +290,7 @@ def test_nothing_that_belongs_to_an_account_opens_the_service_after_a_new_passwo
         r"invitation\?t=[^<\s\"]+", text(seat.send("invite", role="owner", password=PASSWORD))
     )
     assert link
+    service.database.write_now(moderate_on_blog)
     owned = {table for table in TABLES if ModeratorTable in table._meta.model_refs} - KEPT
 
     def filled(snapshot: Snapshot) -> set[object]:

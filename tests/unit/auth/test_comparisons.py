@@ -12,8 +12,17 @@ from typing import Any
 import pytest
 
 import commentsvc
-from commentsvc.auth import accounts, api_tokens, blog_tokens, passwords, sessions, totp
+from commentsvc.auth import (
+    accounts,
+    api_tokens,
+    blog_sessions,
+    blog_tokens,
+    passwords,
+    sessions,
+    totp,
+)
 from commentsvc.auth.accounts import Moderator
+from commentsvc.auth.blog_sessions import BlogSessionRefused
 from commentsvc.auth.blog_tokens import BlogTokenRefused
 from commentsvc.auth.edit_tokens import EditTokens, ReplyFeedWords
 from commentsvc.auth.reply_addresses import ReplyAddresses
@@ -49,7 +58,23 @@ def of_blog(secret: str) -> Guard:
     return check
 
 
+def agreed(sent: str, _database: Database) -> object:
+    links = SignedLinks(KEYS)
+    with contextlib.suppress(LinkError):
+        blog_sessions.read_code(links, sent, "a word", "https://blog.example", 1)
+    for word, page in ((sent, "https://blog.example"), ("a word", sent)):
+        about = (1, 1, "blog", "https://blog.example", blog_sessions.challenge("a word"))
+        code = links.make(blog_sessions.CODE, *about, expires=2_000)
+        with contextlib.suppress(BlogSessionRefused):
+            return blog_sessions.read_code(links, code, word, page, 1)
+    return None
+
+
 GUARDS: dict[str, Guard] = {
+    "auth/blog_sessions.py read_code": agreed,
+    "auth/blog_sessions.py find": lambda sent, database: database.read_now(
+        blog_sessions.find, sent, 1
+    ),
     "auth/sessions.py is_csrf_token": lambda sent, _: sessions.is_csrf_token(sent, ""),
     "auth/sessions.py token": lambda sent, _: Cookies(KEYS).token(f"{sessions.COOKIE}={sent}"),
     "auth/sessions.py is_known": lambda sent, _: (
