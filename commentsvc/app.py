@@ -255,7 +255,7 @@ async def _open(
             key,
         )
     clock = Clock()
-    sites = Sites(settings.sites, settings.server.public_url)
+    sites = Sites(settings.sites, settings.server.public_url, settings.comments.votes)
     service = ServiceContext(settings, database, sites, keys, clock, loaded)
     backups = ScheduledBackup(settings.backup, location, clock)
     folder = location.parent if isinstance(location, Path) else None

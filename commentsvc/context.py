@@ -34,5 +34,5 @@ class ServiceContext:
         """Return the context with these settings."""
         if settings is self.settings:
             return self
-        sites = Sites(settings.sites, settings.server.public_url)
+        sites = Sites(settings.sites, settings.server.public_url, settings.comments.votes)
         return replace(self, settings=settings, sites=sites)

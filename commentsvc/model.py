@@ -3,7 +3,7 @@
 These are values only: the module imports nothing from the package, and knows no database.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -18,6 +18,7 @@ AGING: Final = "aging"
 OPEN: Final = "open"
 CLOSED: Final = "closed"
 STATES: Final = (AGING, OPEN, CLOSED)
+AGAINST: Final = "👎"  # a reaction with it, in any skin tone, is a vote against a comment
 # What a change of a comment can be about.
 STATUS: Final = "status"
 TEXT: Final = "text"
@@ -83,7 +84,7 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     until it is edited. `email` must never be part of an answer. `role` is the author's, see BADGES.
     `permalink` is the address of a reply from elsewhere, "" for what was written here. `reader_id`
     is the author's, if a reader who had signed in. `lang` is the tag of its language, "" if that is
-    not known.
+    not known. `reactions` is for `reaction_counts`.
     """
 
     id: int
@@ -104,11 +105,29 @@ class Comment(msgspec.Struct, frozen=True, gc=False):
     permalink: str = ""
     reader_id: int | None = None
     lang: str = ""
+    reactions: str = ""
 
     @property
     def shown_at(self) -> int:
         """The time that readers see: of publication, or else of creation."""
         return self.created_at if self.published_at is None else self.published_at
+
+
+def stored_counts(numbers: Mapping[str, int]) -> str:
+    """Return the text to store with a comment for the number of readers by emoji; "" is none."""
+    some = {emoji: number for emoji, number in numbers.items() if emoji and number > 0}
+    return msgspec.json.encode(some).decode() if some else ""
+
+
+def reaction_counts(stored: str) -> dict[str, int]:
+    """Return the number of readers by emoji for what `stored_counts` returned.
+
+    Raise msgspec.MsgspecError for other texts.
+    """
+    return _decode_counts(stored) if stored else {}
+
+
+_decode_counts: Final = msgspec.json.Decoder(dict[str, int]).decode
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -77,7 +77,7 @@ function renderComment(thread, comment, answered) {
   const actions = h("div.actions");
   const voteButton = (value, path, title) =>
     actionButton("vote", path, `${title}: ${author}`, { value, ariaPressed: storage.get("votes")?.[id] == value });
-  if (page.voting) actions.append(voteButton(1, "M3 10.5l5-5 5 5", messages.up), h("span.votes", {}, votes || ""));
+  if (page.voting && !page.emoji) actions.append(voteButton(1, "M3 10.5l5-5 5 5", messages.up), h("span.votes", {}, votes || ""));
   if (page.voting == "both") actions.append(voteButton(-1, "M3 5.5l5 5 5-5", messages.down));
   if (!closed) {
     actions.append(
@@ -241,7 +241,7 @@ export class Thread {
     if (!isLoaded && !this.box && !built && !this.hasEnded) host.append(this.#loading);
     await loaded;
     const page = await answer.catch(() => {});
-    if (page?.deleted?.length) {
+    if (page?.deleted) {
       await import("./thread/deleted.js").then(({ placeDeleted }) => placeDeleted(page), () => {});
     }
     const wasPressed = document.activeElement == this.#more;
@@ -334,10 +334,11 @@ export class Thread {
   }
 
   #showExtras() {
-    const bodies = this.#element.querySelectorAll(".commentsvc-body");
-    const cut = [...bodies].filter((body) => body.scrollHeight > body.clientHeight + 9);
-    const { likes, reposts } = this.page;
-    if (likes || reposts || cut[0] || storage.get("extras") || document.querySelector("base, .commentsvc-owner")) {
+    const cut = [...this.#element.querySelectorAll(".commentsvc-body")].filter(
+      (body) => body.scrollHeight > body.clientHeight + 9,
+    );
+    const { page } = this;
+    if (page.likes || page.reposts || page.emoji || cut[0] || storage.get("extras") || document.querySelector("base, .commentsvc-owner")) {
       const uncut = () => cut.forEach((body) => (body.style.maxHeight = "none"));
       import("./thread/extras.js").then(({ showExtras }) => showExtras(this, cut), uncut);
     }

@@ -32,6 +32,7 @@ export interface Comment {
   deleted?: boolean;
   anchor?: string;
   votes: number;
+  reactions?: Record<string, number>;
   lang?: string;
   own?: OwnComment;
   isWaiting?: boolean;
@@ -59,8 +60,10 @@ export interface CommentPage {
   deleted?: Comment[];
   next?: string;
   closes?: string;
-  voting?: "up" | "both";
+  voting?: "up" | "both" | "reactions";
+  emoji?: string[]; // those with which readers may react to comments
   votes?: Record<string, number>;
+  reactions?: Record<string, Record<string, number>>;
   likes?: number;
   reposts?: number;
   posts?: string[];

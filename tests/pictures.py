@@ -107,6 +107,11 @@ ASKS: Final = {
     "COMMENTSVC_SITE_PRIVATE_NOTES": "true",
     "COMMENTSVC_SITE_SOCIAL_POSTS": f"{POST} https://mastodon.example/@nora/1159",
 }
+# Readers react to comments
+REACTING: Final = {
+    "COMMENTSVC_COMMENTS_VOTES": "reactions",
+    "COMMENTSVC_SITE_REACTIONS": "👍,❤️,🎉,👏,💡",
+}
 # Comments come by mail
 MAILS: Final = {
     "COMMENTSVC_SITE_COMMENTS_BY_MAIL": "true",
@@ -286,6 +291,24 @@ def form(page: Page, scheme: str) -> None:
     page.mouse.wheel(0, box["y"] - 24)
     page.wait_for_timeout(500)
     save(page, f"form-{scheme}")
+
+
+def reacted(browser: Browser, data: Path, blog: Blog) -> None:
+    """A comment with reactions, and the emoji to choose from."""
+    given = ('{"👍": 4, "💡": 2}', '{"❤️": 1}')
+    with closing(sqlite3.connect(data / data_dir.DATABASE)) as database, database:
+        put = "UPDATE comment SET reactions = ? WHERE id = ?"
+        database.executemany(put, [(counts, number) for number, counts in enumerate(given, 1)])
+    content = f'<comment-thread url="{POST}"></comment-thread>'
+    origins = {"COMMENTSVC_SITE_ORIGINS": blog.origin}
+    with serving(data, SETTINGS | REACTING | origins) as service:
+        blog.service = service.address
+        for scheme in SCHEMES:
+            with opened(browser, blog.origin, scheme, 452, 530) as page:
+                plain(page, blog, f"reactions-{scheme}", content)
+                page.locator("#commentsvc-2 > article [name=react]:not([value])").click()
+                page.locator(".commentsvc-menu").wait_for()
+                save(page, f"reactions-{scheme}")
 
 
 def moderation(page: Page, scheme: str) -> None:
@@ -512,6 +535,7 @@ def main() -> None:
                 server.service = service.address
                 build_blog(find_program("hugo"), service.address, blog)
                 make(browser, service, server)
+            reacted(browser, data, server)
         browser.close()
 
 

@@ -145,6 +145,7 @@ MOST_OF_A_CONSTRUCTOR = 5
 TESTS_OF_RULES: dict[str, str] = {
     "db.plans": "each query of a request is answered by an index",
     "readers.addresses": "what each comparison of email addresses, in any package, takes as equal",
+    "api.comment_reactions": "votes with emoji: lists, the API and the forms together",
     "pages.every_page": "the HTML of each page of any package, and that it names the blog",
     "auth.comparisons": "what each comparison of secrets, in any package, refuses",
     "db.postgresql.pool": "what a pool of connections in front of PostgreSQL allows",
@@ -932,8 +933,8 @@ def test_lines_of_c_keep_their_budget() -> None:
 # imports cannot be circular. The map in static/README.md has the same order.
 SCRIPTS = [
     "old/stacosys", "old/disqus-count", "comments",
-    "thread/actions", "thread/deletion", "thread/menu", "thread/reporting", "thread/voting",
-    "thread/compose",
+    "thread/actions", "thread/reacting", "thread/deletion", "thread/menu", "thread/reporting",
+    "thread/voting", "thread/compose",
     "thread/submitted", "thread/reveal", "thread/live", "thread/fresh", "thread/approval",
     "thread/languages",
     "thread/target", "thread/extras", "thread/folding", "thread/moderate",
@@ -941,7 +942,7 @@ SCRIPTS = [
     "thread/muting", "thread/click", "thread/searching", "thread/fediverse",
     "thread/own_comments", "thread/own_buttons", "thread/prerendered",
     "thread/contrast", "thread/accent",
-    "thread/deleted", "thread/likes",
+    "thread/deleted", "thread/likes", "thread/reactions",
     "corrections", "form/correcting",
     "form/replying", "form/form", "form/sending", "form/preview", "form/refusal", "form/offers",
     "form/asked", "form/private", "reader/reader", "reader/reader_token", "reader/signed_in",

@@ -6,6 +6,7 @@ handler documents the API.
 """
 
 import secrets
+from collections.abc import Collection
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from commentsvc.api.parameters import AnyPageQuery, LanguageQuery, LanguageTag, PageQuery
 from commentsvc.api.serialize import (
+    CommentReactions,
     CommentSerializer,
     OwnComment,
     ReaderState,
@@ -63,7 +65,7 @@ from commentsvc.util.ratelimit import RateLimiter
 from commentsvc.util.timestamps import rfc3339
 
 # The possible votes, by the setting `comments.votes`.
-VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1)}
+VALUES: Final = {"off": (), "up": (0, 1), "both": (-1, 0, 1), "reactions": ()}
 BALLOT_BYTES: Final = 1_024  # a vote, with the random word of its reader
 REPORT_BYTES: Final = 8_192  # a report, with an explanation that may be written with escapes
 REPORTS: Final = "10/hour"  # from one network
@@ -109,6 +111,19 @@ class VoteRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
         ),
     ]
     voter: Word
+
+
+class CommentReactionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A reaction to a comment."""
+
+    emoji: Annotated[
+        str,
+        Meta(
+            description="One of those that the site has chosen; nothing takes the reaction back.",
+            extra_json_schema={"x-setting": "emoji or nothing"},
+        ),
+    ]
+    reader: Word
 
 
 # Why a comment is reported: one of model.REPORT_REASONS.
@@ -246,6 +261,57 @@ class AuthorActions:
             voting.vote, number, ballot.voter, ballot.vote, networks, now_ms
         )
         return json_answer(Votes(votes, ballot.vote), *headers)
+
+    @handles(
+        "POST",
+        "/api/comments/{id}/reactions",
+        CommentReactions,
+        query=LanguageQuery,
+        body=CommentReactionRequest,
+        errors=(400, 403, 404, 409, 415, 429, 503),
+    )
+    async def react(self, request: Request) -> Response:
+        """React to a comment with an emoji, or take the reaction back.
+
+        The last reaction of each reader counts; `reader` is a random word that a browser makes once
+        and keeps. ``{"reactions": {emoji: number}, "emoji"}`` has all emoji of the site in their
+        configured order, and the reader's own. 400 with the invalid fields, 403 for a foreign page,
+        404, also where `comments.votes` is not ``reactions``, 409 from a network with too many on
+        the comment, 415, 429, 503.
+        """
+        number = request.number()
+        entry, headers = self._find(request, number)
+        example = '{"emoji": "👍", "reader": "…"}'
+        sent = read_small(request.json(), CommentReactionRequest, example)
+        check_emoji(sent.emoji, self._sites.options[entry.site].emoji, or_none=True)
+        networks, now_ms = self.admit_vote(request, number).hashes, self._clock.now_ms()
+        counts = await self._database.write(
+            voting.react, number, sent.reader, sent.emoji, networks, now_ms
+        )
+        shown = self._sites.reactions(entry.site, counts)
+        return json_answer(CommentReactions(shown, sent.emoji), *headers)
+
+    async def react_by_form(self, request: Request, number: int, emoji: str) -> Entry:
+        """Store the only reaction of a reader without a word, or with "" take it back.
+
+        Return the comment. Raise HttpError, CommentsError.
+        """
+        entry, _headers = self._find(request, number)
+        check_emoji(emoji, self._sites.options[entry.site].emoji, or_none=True)
+        if emoji:
+            networks = self.admit_only_vote(request, number)
+        else:
+            networks = self.admit_vote(request, number).hashes
+        now = self._clock.now_ms()
+        await self._database.write(voting.react_once, number, emoji, networks, now)
+        return entry
+
+    def find_reacted(self, request: Request, number: int) -> tuple[Entry, str]:
+        """Return a comment, and the reaction of a reader without a word. Raise as above."""
+        entry = self.find_shown(request, number)
+        check_emoji("", self._sites.options[entry.site].emoji, or_none=True)
+        networks = self._limit.network(request).hashes
+        return entry, self._database.read_now(voting.reacted_once, number, networks)
 
     def admit_vote(self, request: Request, number: int) -> VoterNetwork:
         """Count a vote on the comment with that id. Raise HttpError 429 or TooManyVotes."""
@@ -462,6 +528,15 @@ class AuthorActions:
             problem = f"This must be one of {', '.join(map(str, self._votes))}."
             raise HttpError(400, "invalid", "Please look at: vote.", {"vote": problem})
         return ballot
+
+
+def check_emoji(emoji: str, offered: Collection[str], *, or_none: bool = False) -> None:
+    """Raise HttpError if the emoji is not one of those `offered`; with `or_none` it may be ""."""
+    if not offered:
+        raise HttpError(404, "not_found", _("Reactions are disabled on this site."))
+    if emoji not in offered and (emoji or not or_none):
+        problem = f"This must be one of {', '.join(offered)}."
+        raise HttpError(400, "invalid", "Please look at: emoji.", {"emoji": problem})
 
 
 def read_small(body: bytes, kind: type[Sent], example: str, most: int = BALLOT_BYTES) -> Sent:

@@ -312,14 +312,16 @@ class CommentsApi:
         ``{"data": […], "count": N, "next"?, "closes"?, "voting"?}``: the approved comments of the
         page. `count` is the number of all of them. `next` is the value of `after` for the next part
         of the list, `closes` the time from which the page takes no more comments, `voting` is
-        ``up`` or ``both``. ``"deleted": [{"id", "parent", "deleted": true}]`` lists the ancestors
-        of those in `data` that are no longer shown. An unknown page has no comments. If `limit`
-        comments have more than 800,000 bytes, with 300 for each, the answer has fewer, and `next`.
+        ``up``, ``both`` or ``reactions``, with the ``emoji``. ``"deleted": [{"id", "parent",
+        "deleted": true}]`` lists the ancestors of those in `data` that are no longer shown. An
+        unknown page has no comments. If `limit` comments have more than 800,000 bytes, with 300 for
+        each, the answer has fewer, and `next`.
 
         With `since`, a time as in the answers, `data` has only what was published or changed since
         then, without `next`, and ``"votes": {id: number}`` has the votes of all comments that have
-        some. A client that has the earlier comments, but then not `count` of them, requests the
-        whole list. 400 for an invalid parameter. Cached.
+        some, ``"reactions": {id: {emoji: number}}`` their reactions. A client that has the earlier
+        comments, but then not `count` of them, requests the whole list. 400 for an invalid
+        parameter. Cached.
         """
         page = self._sites.locate(query.url, query.site)
         sort, after, since = query.sort, query.after or None, _since(query)
@@ -344,15 +346,23 @@ class CommentsApi:
         return Response(200, self._list, encode(self._listed(part, site)), tags)
 
     def _listed(self, part: CommentList, site: str) -> ListedComments:
-        voting = self._settings.comments.votes
+        voting, options = self._settings.comments.votes, self._sites.options[site]
+        if voting == "reactions" and not options.emoji:
+            voting = "off"
         return ListedComments(
             data=self._serializer.items(part.items, site, part.anchors, part.thread.pinned),
             count=part.thread.count,
             next=UNSET if part.next is None else part.next,
             closes=UNSET if part.closes is None else rfc3339(part.closes),
             voting=UNSET if voting == "off" else voting,
-            notices=self._sites.options[site].notices,
+            emoji=[*options.emoji],
+            notices=options.notices,
             votes=UNSET if part.votes is None else part.votes,
+            reactions={
+                number: self._serializer.reactions(stored, site)
+                for number, stored in part.reactions.items()
+            }
+            or UNSET,
             deleted=part.deleted or UNSET,
             likes=part.thread.likes,
             reposts=part.thread.reposts,

@@ -205,11 +205,13 @@ def _bounds(settings: Settings) -> dict[str, Json]:
     author: Json = {"minLength": 1, "maxLength": settings.comments.author_length}
     if any(site.name_field != REQUIRED for site in settings.sites):
         author = {"maxLength": settings.comments.author_length}
+    emoji = sorted({each for site in settings.sites for each in site.reactions})
     return {
         "author": author,
         "message": {"minLength": 1, "maxLength": settings.comments.message_length},
         "site": {"enum": ["", *(site.name for site in settings.sites)]},
-        "emoji": {"enum": sorted({each for site in settings.sites for each in site.reactions})},
+        "emoji": {"enum": emoji},
+        "emoji or nothing": {"enum": ["", *emoji]},
         "vote": {"enum": [*VALUES[settings.comments.votes]]},
         "url": url,
         "url or nothing": url | {"pattern": f"^$|{url['pattern']}", "minLength": 0},

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from commentsvc.api.author import Word, read_small
+from commentsvc.api.author import Word, check_emoji, read_small
 from commentsvc.api.parameters import WriteQuery
 from commentsvc.api.serialize import Reactions
 from commentsvc.api.vote_limit import VoteLimit
@@ -15,9 +15,8 @@ from commentsvc.context import ServiceContext
 from commentsvc.errors import TooManyReactions
 from commentsvc.feedback import reactions
 from commentsvc.feedback.reactions import Reaction
-from commentsvc.http.messages import CorsPolicy, HttpError, Request, Response, json_answer
+from commentsvc.http.messages import CorsPolicy, Request, Response, json_answer
 from commentsvc.http.operation import handles
-from commentsvc.util.i18n import gettext as _
 
 REACTION_BYTES: Final = 8_192  # an escaped url and some words
 
@@ -70,7 +69,7 @@ class PageReactions:
         sent = read_small(request.json(), ReactionBody, example, REACTION_BYTES)
         page = self._sites.locate(sent.url, query.site)
         headers = self._cors.check(request, page.site)
-        self._check(page, sent.emoji)
+        check_emoji(sent.emoji, self._sites.reactions(page.site, {}))
         networks = self._limit.admit(request, _subject(page)).hashes
         reaction = Reaction(sent.emoji, sent.reader, sent.given)
         counts = await self._database.write(
@@ -86,19 +85,10 @@ class PageReactions:
         Raise HttpError or CommentsError.
         """
         self._cors.check(request, page.site)
-        self._check(page, emoji)
+        check_emoji(emoji, self._sites.reactions(page.site, {}))
         networks = self._limit.admit(request, _subject(page)).hashes
         store = reactions.react_once if given else reactions.withdraw_once
         await self._database.write(store, page, emoji, networks, self._clock.now_ms())
-
-    def _check(self, page: PageRef, emoji: str) -> None:
-        """Raise HttpError if the page's site does not offer this reaction."""
-        known = self._sites.reactions(page.site, {})
-        if not known:
-            raise HttpError(404, "not_found", _("Reactions are disabled on this site."))
-        if emoji not in known:
-            problem = f"This must be one of {', '.join(known)}."
-            raise HttpError(400, "invalid", "Please look at: emoji.", {"emoji": problem})
 
 
 def _subject(page: PageRef) -> bytes:

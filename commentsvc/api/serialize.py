@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from commentsvc.comments.page_urls import Sites
 from commentsvc.comments.popular import Period
 from commentsvc.comments.queries import DeletedComment
-from commentsvc.model import APPROVED, PENDING, Comment
+from commentsvc.model import APPROVED, PENDING, Comment, reaction_counts
 from commentsvc.settings.types import AskedField
 from commentsvc.util.origin import address_key
 from commentsvc.util.text import initial
@@ -66,7 +66,8 @@ class Item(Answer, frozen=True, gc=False):
     lead to it (new links use "commentsvc-" and the id); role, if a moderator wrote it; pinned, if
     it is the first on its page; permalink, the address of a reply on another site; verified, if
     the author had signed in; initial, the first character of the author's name if it is made of
-    several code points, such as a flag; and lang, the tag of its language, if that is known.
+    several code points, such as a flag; lang, the tag of its language, if that is known; and
+    reactions, how many readers chose each emoji of the site, if some did.
     """
 
     id: int
@@ -88,6 +89,7 @@ class Item(Answer, frozen=True, gc=False):
     verified: bool = False
     initial: str = ""
     lang: str = ""
+    reactions: dict[str, Number] = msgspec.field(default_factory=dict)
 
 
 class Receipt(Answer, frozen=True, gc=False):
@@ -183,23 +185,32 @@ class Reactions(Answer, frozen=True, gc=False):
     reactions: dict[str, Number]
 
 
+class CommentReactions(Answer, frozen=True, gc=False):
+    """How many readers chose each emoji of the site for a comment, and the reader's own, or ""."""
+
+    reactions: dict[str, Number]
+    emoji: str
+
+
 class ListedComments(Answer, frozen=True):
     """Comments of a page.
 
     `count` is the number of all approved comments. For more comments, send `next` as `after`. From
-    `closes` on, the page accepts no more comments. `voting` says which votes are possible. If
-    `since` was given, `votes` has the votes of all comments by id, and `deleted` the ancestors of
-    comments in `data` that are no longer shown. `likes` and `reposts` are those on other
-    sites; `posts` are posts about the page to which accounts on Mastodon can reply. `notices` says
-    whether reports may have a contact.
+    `closes` on, the page accepts no more comments. `voting` says which votes are possible:
+    `reactions` are one of `emoji` for each reader. If `since` was given, `votes` and `reactions`
+    are those of all comments by id, and `deleted` the ancestors of comments in `data` that are no
+    longer shown. `likes` and `reposts` are those on other sites; `posts` are posts about the page
+    to which accounts on Mastodon can reply. `notices` says whether reports may have a contact.
     """
 
     data: list[Item]
     count: Number
     next: str | UnsetType = UNSET
     closes: Moment | UnsetType = UNSET
-    voting: Literal["up", "both"] | UnsetType = UNSET
+    voting: Literal["up", "both", "reactions"] | UnsetType = UNSET
+    emoji: list[str] = msgspec.field(default_factory=list)
     votes: dict[int, int] | UnsetType = UNSET
+    reactions: dict[int, dict[str, Number]] | UnsetType = UNSET
     deleted: list[DeletedComment] | UnsetType = UNSET
     likes: Number = 0
     reposts: Number = 0
@@ -325,7 +336,7 @@ class CommentSerializer:
 
     def item(self, comment: Comment, site: str) -> Item:
         """Return the JSON object of a comment on the site of that name."""
-        return self._item(comment, self._sites.options[site].pictures)
+        return self._item(comment, site)
 
     def items(
         self,
@@ -338,20 +349,23 @@ class CommentSerializer:
 
         `pinned` is the id of the pinned comment.
         """
-        pictures = self._sites.options[site].pictures
-        shown = [self._item(comment, pictures) for comment in comments]
+        shown = [self._item(comment, site) for comment in comments]
         if pinned:
             shown = [replace(item, pinned=item.id == pinned) for item in shown]
         if anchors:
             return [replace(item, anchor=anchors.get(item.id, "")) for item in shown]
         return shown
 
-    def _item(self, comment: Comment, pictures: str) -> Item:
-        """Return the JSON object of a comment; a pending one has the date of its creation.
+    def reactions(self, stored: str, site: str) -> dict[str, int]:
+        """Return how many readers chose each emoji of the site for a comment, if some did."""
+        if not stored:
+            return {}
+        offered = self._sites.reactions(site, reaction_counts(stored))
+        return {emoji: number for emoji, number in offered.items() if number}
 
-        `pictures` is the address of authors' pictures, with ``*`` for the digest; "" without any.
-        """
-        email = comment.email
+    def _item(self, comment: Comment, site: str) -> Item:
+        """Return the JSON object of a comment; a pending one has the date of its creation."""
+        email, pictures = comment.email, self._sites.options[site].pictures
         avatar = comment.avatar if pictures else self._keyed(email) if email else ""
         shown = comment.shown_at
         return Item(
@@ -372,6 +386,7 @@ class CommentSerializer:
             verified=comment.reader_id is not None,
             initial="" if len(first := initial(comment.author)) == 1 else first,
             lang=comment.lang,
+            reactions=self.reactions(comment.reactions, site),
         )
 
 

@@ -4,10 +4,12 @@ Each transaction also updates the counts of what it changes. Nothing corrects th
 count is a bug that somebody should report. So these checks only read.
 """
 
+import itertools
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import msgspec
 import peewee
 from peewee import JOIN, fn
 
@@ -20,10 +22,11 @@ from commentsvc.db.schema.comments import (
     ReactionTable,
     SiteTable,
     ThreadTable,
+    VoteTable,
 )
 from commentsvc.db.schema.search import EXTRAS
 from commentsvc.db.sqlite.connection import fault
-from commentsvc.model import APPROVED
+from commentsvc.model import APPROVED, reaction_counts
 
 FAULTS: Final = 100  # the most rows that are listed for each kind of fault
 
@@ -87,6 +90,18 @@ CHECKS: Final[tuple[tuple[str, Select], ...]] = (
         .having(ReactionCountTable.count < fn.COUNT(ReactionTable.reader)),
     ),
 )
+_REACTIONS: Final = (
+    CommentTable.select(
+        CommentTable.id, CommentTable.reactions, VoteTable.emoji, fn.COUNT(VoteTable.voter)
+    )
+    .join(
+        VoteTable,
+        JOIN.LEFT_OUTER,
+        on=(VoteTable.comment == CommentTable.id) & (VoteTable.emoji != literal("")),
+    )
+    .where((CommentTable.reactions != literal("")) | VoteTable.emoji.is_null(False))
+    .group_by(CommentTable.id, CommentTable.reactions, VoteTable.emoji)
+)
 # SQLite checks foreign keys only at a write, on a connection with foreign_keys=ON.
 _REFERENCES: Final = (
     "{0} {1} refers to a {2} that does not exist",
@@ -100,7 +115,7 @@ def check(snapshot: Snapshot, on_progress: Callable[[float], None] = lambda _: N
     `on_progress` is called with the share that is done, from 0 to 1. Raise sqlite3.Error if the
     file cannot be read now.
     """
-    steps = len(CHECKS) + 3
+    steps = len(CHECKS) + 4
     faults: list[str] = []
     if snapshot.IS_FILE:
         if faults := damage(snapshot):  # the rows of a damaged file cannot be trusted
@@ -112,12 +127,25 @@ def check(snapshot: Snapshot, on_progress: Callable[[float], None] = lambda _: N
     for number, (text, query) in enumerate(CHECKS, 2):
         on_progress(number / steps)
         faults.extend(text.format(*row) for row in snapshot.query(query.limit(FAULTS)))
+    faults.extend(itertools.islice(_miscounted(snapshot), FAULTS))
     on_progress((steps - 1) / steps)
     if snapshot.IS_FILE:  # PostgreSQL refuses what is no UTF-8, and wrong references
         text, sql = _REFERENCES
         faults.extend(text.format(*row) for row in snapshot.execute(sql, (FAULTS,)))
     on_progress(1)
     return faults
+
+
+def _miscounted(snapshot: Snapshot) -> Iterator[str]:
+    """Yield which comments have other reactions than their readers gave; an import may add some."""
+    for comment_id, stored, emoji, given in snapshot.each(_REACTIONS):
+        try:
+            counted = reaction_counts(stored).get(emoji, 0)
+        except msgspec.MsgspecError:
+            yield f"the reactions of comment {comment_id} cannot be read"
+            continue
+        if counted < given:
+            yield f"comment {comment_id} counts {counted} reactions {emoji}, but {given} were given"
 
 
 def _foreign(snapshot: Snapshot) -> list[str]:

@@ -27,7 +27,7 @@ from commentsvc.db.engine import Location
 from commentsvc.db.errors import DatabaseBusy, DatabaseError, DatabaseUnusable
 from commentsvc.db.lock import Lock
 from commentsvc.db.migrations import upgrade
-from commentsvc.model import TEXT, Entry
+from commentsvc.model import TEXT, Entry, reaction_counts
 from commentsvc.moderation import site_names
 from commentsvc.moderation import stored_settings as stored_values
 from commentsvc.moderation.history import HistoryEntry
@@ -316,6 +316,7 @@ def as_json(entry: Entry) -> str:
             "verified": comment.reader_id is not None,
             "message": comment.source,
             "votes": comment.votes,
+            "reactions": reaction_counts(comment.reactions),
         }
         | {name: timestamps.rfc3339(moment) for name, moment in when.items() if moment is not None}
     ).decode()

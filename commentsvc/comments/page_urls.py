@@ -179,6 +179,7 @@ class SiteOptions(NamedTuple):
     images are shown, else ""; `pictures` the URL of authors' pictures for `item`, "" without any.
     `asks` is what authors are asked for, `guidelines` the HTML above the form, and
     `notes` whether readers may send private notes, `notices` whether a report may have a contact.
+    `emoji` are those with which readers may react to comments.
     """
 
     open_for: int
@@ -191,6 +192,7 @@ class SiteOptions(NamedTuple):
     members_only: bool
     notes: bool
     notices: bool
+    emoji: tuple[str, ...]
 
 
 class Sites:
@@ -199,11 +201,12 @@ class Sites:
     It finds the site and the canonical url for a request.
     """
 
-    def __init__(self, sites: Sequence[Site], public_url: str = "") -> None:
-        """Take the settings' sites, at least one, and the address of the service.
+    def __init__(self, sites: Sequence[Site], public_url: str = "", votes: str = "off") -> None:
+        """Take the settings' sites, at least one, the address of the service, `comments.votes`.
 
         The origins of sites are http(s) addresses.
         """
+        self._reacts = votes == "reactions"
         self._sites = {site.name: site for site in sites}
         self._first = sites[0]
         base = public_url.rstrip("/")
@@ -309,6 +312,7 @@ class Sites:
             members_only=site.members_only,
             notes=site.private_notes,
             notices=site.notices,
+            emoji=site.reactions if self._reacts else (),
         )
 
     def _absolute(self, url: str, name: str) -> PageRef:

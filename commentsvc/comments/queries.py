@@ -46,6 +46,7 @@ COLUMNS: Final = (
     CommentTable.permalink,
     CommentTable.reader_id,
     CommentTable.lang,
+    CommentTable.reactions,
 )
 # The columns of an Entry, in the order of `entry`; the query joins the three tables.
 ENTRY: Final = (*COLUMNS, SiteTable.name, ThreadTable.url, ThreadTable.title)
@@ -180,7 +181,9 @@ def _changed(thread_id: Param, since: Param, most: Param) -> Select:
 
 @prepared
 def _votes(thread_id: Param) -> Select:
-    return _shown(thread_id, CommentTable.id, CommentTable.votes).where(CommentTable.votes != 0)
+    """Return the query for the votes of comments that have some; those of a reaction may be 0."""
+    found = _shown(thread_id, CommentTable.id, CommentTable.votes, CommentTable.reactions)
+    return found.where((CommentTable.votes != 0) | (CommentTable.reactions != ""))
 
 
 @prepared
@@ -302,7 +305,8 @@ class CommentList(msgspec.Struct, frozen=True):
     """A page of a list of comments, its thread, and the cursor of the next page, if any.
 
     From the time `closes` on (Unix milliseconds) the thread takes no more comments; None means
-    never. In a list of changes, `votes` has the votes of all comments of the thread that have some.
+    never. In a list of changes, `votes` has the votes of all comments of the thread that have some,
+    and `reactions` their reactions, as they are stored.
     `deleted` are ancestors of the `items` that are no longer shown. `anchors` has the fragments of
     links to imported comments in the system that they come from, by id.
     """
@@ -314,6 +318,7 @@ class CommentList(msgspec.Struct, frozen=True):
     votes: dict[int, int] | None = None
     deleted: list[DeletedComment] = msgspec.field(default_factory=list)
     anchors: dict[int, str] = msgspec.field(default_factory=dict)
+    reactions: dict[int, str] = msgspec.field(default_factory=dict)
 
 
 def has_comments(snapshot: Snapshot) -> bool:
@@ -444,10 +449,12 @@ def changed(
     known = {each.id for each in new}
     pinned = [each for each in _pinned(snapshot, found) if each.id not in known]
     items, _ = pagination.first_part([*pinned, *new], limit + len(pinned))
-    votes: dict[int, int] = dict(snapshot.query(_votes, found.id))
+    voted = snapshot.query(_votes, found.id)
+    votes = {number: total for number, total, _ in voted}
+    reactions = {number: given for number, _, given in voted if given}
     deleted = deleted_above(snapshot, {item.id: item.parent_id for item in items})
     closes, anchors = _closes(snapshot, found, open_for), _anchors(snapshot, found, items)
-    return CommentList(items, found, None, closes, votes, deleted, anchors)
+    return CommentList(items, found, None, closes, votes, deleted, anchors, reactions)
 
 
 def _pinned(snapshot: Snapshot, thread: Thread) -> list[Comment]:

@@ -281,7 +281,7 @@ class ArtalkApi(SiteApi):
             "pvAdd": self._site.views,
             "uaBadge": False,
             "versionCheck": False,
-            "vote": self._bounds.votes != "off",
+            "vote": self._bounds.votes in ("up", "both"),
             "voteDown": self._bounds.votes == "both",
         }
 

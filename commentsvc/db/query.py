@@ -127,18 +127,18 @@ Query: TypeAlias = peewee.BaseQuery | Prepared
 
 
 def insertion(
-    *columns: peewee.Field, key: Sequence[peewee.Field] = (), change: peewee.Field | None = None
+    *columns: peewee.Field, key: Sequence[peewee.Field] = (), change: Sequence[peewee.Field] = ()
 ) -> Prepared:
     """Return the INSERT of a row, with a value to bind for each of these columns.
 
-    If there is a row with the same `key`, its column `change` gets the new value instead, or
+    If there is a row with the same `key`, its columns `change` get the new values instead, or
     nothing is changed.
     """
 
     def build(*values: Param) -> Select:
         row = columns[0].model.insert(dict(zip(columns, values, strict=True)))
         if change:
-            return row.on_conflict(conflict_target=key, preserve=[change])
+            return row.on_conflict(conflict_target=key, preserve=change)
         return row.on_conflict(action="NOTHING", conflict_target=key) if key else row
 
     return Prepared(build, len(columns))

@@ -88,7 +88,12 @@ HISTORY: Final = Columns(
     ChangeTable.undone_by,
 )
 VOTE: Final = Columns(
-    VoteRecord, VoteTable.voter, VoteTable.value, VoteTable.created_at, VoteTable.network
+    VoteRecord,
+    VoteTable.voter,
+    VoteTable.value,
+    VoteTable.created_at,
+    VoteTable.network,
+    VoteTable.emoji,
 )
 REPORT: Final = Columns(
     ReportRecord,

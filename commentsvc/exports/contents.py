@@ -89,7 +89,7 @@ from commentsvc.exports.records import (
     VoteRecord,
 )
 from commentsvc.feedback import reactions
-from commentsvc.model import AKISMET, APPROVED, AUTHOR, CLASSIFIER, PENDING
+from commentsvc.model import AKISMET, APPROVED, AUTHOR, CLASSIFIER, PENDING, reaction_counts
 from commentsvc.util.suggestions import no_such
 from commentsvc.util.timestamps import rfc3339_ms
 
@@ -170,6 +170,7 @@ def _selected(site: str, since: int | None) -> Select:
             ReaderTable.issuer,
             ReaderTable.subject,
             CommentTable.lang,
+            CommentTable.reactions,
         )
         .join(ThreadTable, outer, on=ThreadTable.id == CommentTable.thread)
         .join(SiteTable, outer, on=SiteTable.id == CommentTable.site)
@@ -430,7 +431,9 @@ def _comment(
         comment_id, site, url, status, created, source, html, is_html, parent, published, edited,
         author, email, avatar, author_site, permalink, role, pinned, votes, title, score, reasons,
         network, anchor, subscription, wish, label, tokens, issuer, subject, lang,
+        stored,
     ) = row  # fmt: skip
+    given = reaction_counts(stored)
     always = (comment_id, site, url, status, rfc3339_ms(created), source, html)
     markup: Literal["markdown", "html"] = "html" if is_html else "markdown"
     more = (parent, _moment(published), _moment(edited))
@@ -445,6 +448,7 @@ def _comment(
             anchor=anchor,
             history=history,
             lang=lang,
+            reactions=given,
         )
     return CommentRecord(
         *always,
@@ -471,6 +475,7 @@ def _comment(
         follows=wish is not None,
         language=subscription or wish or "",
         lang=lang,
+        reactions=given,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from commentsvc.settings.types import EMOJI_LENGTH
 from commentsvc.util.i18n import TAG
 
 FORMAT: Final = "commentsvc"
@@ -32,6 +33,8 @@ Id = Annotated[int, Meta(ge=1, le=MOST)]
 Number = Annotated[int, Meta(ge=0, le=MOST)]
 Sum = Annotated[int, Meta(ge=-MOST, le=MOST)]
 Token = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+Emoji = Annotated[str, Meta(max_length=EMOJI_LENGTH)]
+MOST_EMOJI: Final = 100  # of one comment: more than a site can offer at any time
 
 
 class HeaderRecord(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="header"):
@@ -97,13 +100,15 @@ class HistoryRecord(Struct, frozen=True, omit_defaults=True, gc=False):
 class VoteRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     """A vote. `voter` is a digest of a random word in the reader's browser.
 
-    `network` is a digest with the service's secret key, like that of a comment.
+    `network` is a digest with the service's secret key, like that of a comment. A reaction has an
+    `emoji`.
     """
 
     voter: Digest
     value: Literal[-1, 1]
     created: Moment
     network: Digest | None = None
+    emoji: Emoji = ""
 
 
 class ReportRecord(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -169,6 +174,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     `anchor` is the fragment of links to it in that system, without "#". `permalink` is the address
     of a reply from elsewhere. `role` is set if a moderator wrote it. A `pinned` comment is the
     first on its page. `votes` is the sum of all votes; `voters` are the known single votes.
+    `reactions` is the number of votes with each emoji, which may exceed the known ones.
     `proposed_title` is the page title that the comment was sent with. `score` and `reasons` (a line
     each, see `spam.reasons`) are its verdict. `network` is a digest with the service's secret key.
     `subscribed` says that replies are mailed to the author, `follows` that the author is asked to
@@ -212,6 +218,7 @@ class CommentRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="comm
     lang: Annotated[str, Meta(pattern=f"^(?:{TAG})?$")] = ""
     internal_notes: Annotated[tuple[InternalNoteRecord, ...], Meta(max_length=20)] = ()
     statements: tuple[StatementRecord, ...] = ()
+    reactions: Annotated[dict[Emoji, Id], Meta(max_length=MOST_EMOJI)] = {}
 
 
 class ViewsRecord(Struct, frozen=True, omit_defaults=True, gc=False, tag="views"):

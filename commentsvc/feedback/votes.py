@@ -1,20 +1,21 @@
-"""Votes: readers vote on comments, once each.
+"""Votes: readers vote on comments, once each: for or against, or with an emoji (a reaction).
 
 A reader is a browser: it makes a random word once, keeps it, and sends it with its votes; we store
 a digest of it. Without cookies and addresses, nothing else tells readers apart. Somebody who makes
 up many words is stopped by the rate limit of the network, and by a limit of votes from one network
 on one comment: it is enough for a family or an office. The network hashes of votes are deleted
 after the same time as those of comments. Isso's clients and forms without scripts send no word, so
-for them each network has one vote, and is the reader (`network_word`). The sum is stored in the
-comment's row, so no list counts votes.
+for them each network has one vote, and is the reader (`network_word`). The sum of the votes, and
+how many readers chose each emoji, are stored in the comment's row, so no list counts votes.
 
     CommentsError
       TooManyVotes   that network has all the votes that it may have on this comment
 """
 
 import secrets
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from peewee import fn
 
@@ -24,11 +25,23 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.errors import TooManyVotes, UnknownComment
-from commentsvc.model import APPROVED
+from commentsvc.model import AGAINST, APPROVED, reaction_counts, stored_counts
 from commentsvc.util.digest import digest
 
 NETWORK_VOTES: Final = 20  # votes of one network, a /24 or /56, on one comment
 DIGEST: Final = 16  # bytes: two words never have the same digest
+
+
+class Vote(NamedTuple):
+    """A vote: for (1), against (-1) or neither (0); a reaction has an emoji."""
+
+    value: int
+    emoji: str = ""
+
+
+def _reaction(emoji: str) -> Vote:
+    """Return the vote with an emoji; "" takes a reaction back."""
+    return Vote((-1 if emoji.startswith(AGAINST) else 1) if emoji else 0, emoji)
 
 
 def _is(comment_id: Param, voter: Param) -> Any:  # Any: peewee's expressions have no type
@@ -37,7 +50,7 @@ def _is(comment_id: Param, voter: Param) -> Any:  # Any: peewee's expressions ha
 
 @prepared
 def find_vote(comment_id: Param, voter: Param) -> Select:
-    return VoteTable.select(VoteTable.value).where(_is(comment_id, voter))
+    return VoteTable.select(VoteTable.value, VoteTable.emoji).where(_is(comment_id, voter))
 
 
 @prepared
@@ -65,8 +78,9 @@ _PUT: Final = insertion(
     VoteTable.value,
     VoteTable.network,
     VoteTable.created_at,
+    VoteTable.emoji,
     key=_KEY,
-    change=VoteTable.value,
+    change=(VoteTable.value, VoteTable.emoji),
 )
 
 
@@ -74,6 +88,16 @@ _PUT: Final = insertion(
 def _add(comment_id: Param, more: Param) -> Select:
     added = CommentTable.update(votes=CommentTable.votes + more)
     return added.where(CommentTable.id == comment_id).returning(CommentTable.votes)
+
+
+@prepared
+def find_reactions(comment_id: Param) -> Select:
+    return CommentTable.select(CommentTable.reactions).where(CommentTable.id == comment_id)
+
+
+@prepared
+def _count(comment_id: Param, counts: Param) -> Select:
+    return CommentTable.update(reactions=counts).where(CommentTable.id == comment_id)
 
 
 def network_word(networks: Sequence[bytes], subject: int) -> bytes:
@@ -101,21 +125,59 @@ def vote(
     The clients of other systems have a `network_word`, in bytes. They show a deleted comment that
     has replies with its votes, so it can get some from them.
     """
+    return _store(tx, comment_id, word, Vote(value), networks, now)
+
+
+def react(
+    tx: Transaction,
+    comment_id: int,
+    word: str,
+    emoji: str,
+    networks: Sequence[bytes],
+    now: int,
+) -> dict[str, int]:
+    """Store the reaction of a reader in place of the last one; "" takes it back.
+
+    Return how many readers chose each emoji. Everything else is as for `vote`.
+    """
+    _store(tx, comment_id, word, _reaction(emoji), networks, now)
+    return counts(tx, comment_id)
+
+
+def _store(
+    tx: Transaction,
+    comment_id: int,
+    word: str | bytes,
+    cast: Vote,
+    networks: Sequence[bytes],
+    now: int,
+) -> int:
     where = _thread_of(tx, comment_id, also_deleted=isinstance(word, bytes))
     voter = digest(word, b"voter", DIGEST)
-    cast = tx.first(find_vote, comment_id, voter)
-    was = cast[0] if cast else 0
-    if not value:
+    row = tx.first(find_vote, comment_id, voter)
+    was = Vote(*row) if row else Vote(0)
+    if not cast.value:
         tx.change(_take_back, comment_id, voter)
     else:
-        if not was and networks and _votes_of(tx, comment_id, networks) >= NETWORK_VOTES:
+        if not row and networks and _votes_of(tx, comment_id, networks) >= NETWORK_VOTES:
             raise TooManyVotes
         network = networks[0] if networks else None
-        tx.change(_PUT, comment_id, voter, value, network, now)
-    [(votes,)] = tx.query(_add, comment_id, value - was)
-    if value != was:
+        tx.change(_PUT, comment_id, voter, cast.value, network, now, cast.emoji)
+    [(votes,)] = tx.query(_add, comment_id, cast.value - was.value)
+    if cast.emoji != was.emoji:
+        changed = Counter(counts(tx, comment_id))
+        changed.update({cast.emoji: 1})
+        changed.subtract({was.emoji: 1})
+        tx.change(_count, comment_id, stored_counts(changed))
+    if cast != was:
         add_to_counts(tx, {where: 0})  # only to purge
     return int(votes)
+
+
+def counts(snapshot: Snapshot, comment_id: int) -> dict[str, int]:
+    """Return how many readers chose each emoji for a comment, which exists."""
+    [(stored,)] = snapshot.query(find_reactions, comment_id)
+    return reaction_counts(stored)
 
 
 def vote_once(
@@ -126,12 +188,40 @@ def vote_once(
     Everything else is as for `vote`.
     """
     _thread_of(tx, comment_id, also_deleted=True)  # before anything is said about its votes
+    return _store_once(tx, comment_id, Vote(value), networks, now)
+
+
+def react_once(
+    tx: Transaction, comment_id: int, emoji: str, networks: Sequence[bytes], now: int
+) -> None:
+    """Store the reaction of a reader without a word in place of the last one; "" takes it back.
+
+    There is one per network, and none from the author's network. Raise as `vote`.
+    """
+    _thread_of(tx, comment_id, also_deleted=False)
+    withdraw_once(tx, comment_id, networks)
+    if emoji:
+        _store_once(tx, comment_id, _reaction(emoji), networks, now)
+
+
+def reacted_once(snapshot: Snapshot, comment_id: int, networks: Sequence[bytes]) -> str:
+    """Return the emoji that `react_once` stored for the network; "" for none."""
+    for network in networks:
+        voter = digest(network_word((network,), comment_id), b"voter", DIGEST)
+        if row := snapshot.first(find_vote, comment_id, voter):
+            return str(row[1])
+    return ""
+
+
+def _store_once(
+    tx: Transaction, comment_id: int, cast: Vote, networks: Sequence[bytes], now: int
+) -> int:
     if networks:
         is_own = tx.first(_find_written, comment_id, networks[0], networks[-1]) is not None
         if is_own or _votes_of(tx, comment_id, networks):
             raise TooManyVotes
     word = network_word(networks, comment_id)
-    return vote(tx, comment_id, word, value, networks, now)
+    return _store(tx, comment_id, word, cast, networks, now)
 
 
 def withdraw_once(tx: Transaction, comment_id: int, networks: Sequence[bytes]) -> None:

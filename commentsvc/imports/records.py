@@ -64,7 +64,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     first level (see also `COUNTED`). `created`, `published` and `edited` are Unix milliseconds;
     `created` is None if there is no readable date, `published` if it is the same. `identity`
     distinguishes the comment from all others of this source, also in its next export. `avatar` is
-    the MD5 digest of the address, if the source has no more.
+    the MD5 digest of the address, if the source has no more. `reactions` are numbers by emoji.
 
     With a `drop`, which is the reason, only an empty comment is kept, if it has replies.
     `anchor` is the fragment of links to the comment in the source, without #. `account` is the
@@ -94,6 +94,7 @@ class ImportedComment(msgspec.Struct, frozen=True, gc=False):
     published: int | None = None
     edited: int | None = None
     votes: int = 0
+    reactions: dict[str, int] = {}
     drop: str = ""
     anchor: str = ""
     account: str = ""

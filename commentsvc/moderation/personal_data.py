@@ -20,7 +20,7 @@ from commentsvc.db.schema.outbox import FollowerTable, SubscriberTable
 from commentsvc.db.schema.readers import ReaderTable
 from commentsvc.db.schema.search import found_or_new
 from commentsvc.feedback import reports
-from commentsvc.model import Entry
+from commentsvc.model import Entry, reaction_counts
 from commentsvc.moderation import internal_notes, private_notes, statements
 from commentsvc.readers import mailed_comments
 from commentsvc.util.origin import address_key
@@ -97,6 +97,7 @@ class ExportedComment(msgspec.Struct, frozen=True, gc=False):
     published: str | None
     edited: str | None
     votes: int
+    reactions: dict[str, int]
     images: list[str]
     internal_notes: list[str]
     reasons_given: list[str]
@@ -257,6 +258,7 @@ def _written(snapshot: Snapshot, entry: Entry) -> ExportedComment:
         published,
         edited,
         comment.votes,
+        reaction_counts(comment.reactions),
         [
             f"data:image/webp;base64,{b64encode(content).decode()}"
             for content in images.of_comment(snapshot, comment.id)

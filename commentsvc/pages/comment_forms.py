@@ -1,4 +1,4 @@
-"""What readers without JavaScript do with existing comments: vote, report, edit and delete.
+"""What readers without JavaScript do with existing comments: vote, react, report, edit, delete.
 
 The page of a thread has a form for each comment (see `pages.embed`). The page that answers a new
 comment has a form with its edit token, so its author can change it until the token expires.
@@ -35,6 +35,7 @@ from commentsvc.util.i18n import Language, find_language, requested_language
 from commentsvc.util.text import whole_number
 
 VOTES: Final = {"up": 1, "down": -1}
+NO_EMOJI: Final = "none"  # takes a reaction back
 
 
 class ActionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,9 +45,16 @@ class ActionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str, Meta(description="The id of the comment.", pattern=r"^[1-9][0-9]{0,17}(?![\s\S])")
     ]
     do: Annotated[
-        Literal["up", "down", "report", "edit", "delete"],
+        Literal["up", "down", "react", "report", "edit", "delete"],
         Meta(description="What happens to it. The last two need the `token`."),
-    ]
+    ] = "react"
+    emoji: Annotated[
+        str,
+        Meta(
+            description="The reaction, one of those that the site has chosen; `none` takes it back."
+            " Without it, a page asks first."
+        ),
+    ] = ""
     token: Annotated[str, Meta(description="The edit token of the comment.")] = ""
     sure: Annotated[
         Literal["", "yes"],
@@ -70,7 +78,8 @@ class ActionFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 ACT = Operation(
     method="POST",
     path="/embed/actions",
-    summary="Vote for, report, edit or delete a comment by a plain form. Answers are HTML pages",
+    summary="Vote for, react to, report, edit or delete a comment by a plain form. Answers are HTML"
+    " pages",
     query=LanguageQuery,
     body=form_of(ActionFields),
     answers={
@@ -95,6 +104,15 @@ class ReportForm(NamedTuple):
     longest: int = EXPLANATION_LENGTH
 
 
+class ReactionForm(NamedTuple):
+    """The form with the emoji for a comment, and the one that this network has chosen, or ""."""
+
+    id: int
+    offered: tuple[str, ...]
+    own: str
+    none: str = NO_EMOJI
+
+
 class CommentForms:
     """The handler of forms about one comment."""
 
@@ -109,10 +127,11 @@ class CommentForms:
     async def act(self, request: Request) -> Response:
         """POST /embed/actions, a form with `comment` and `do`: an HTML page with the result.
 
-        Votes lead back to the comment with 303. To delete a comment, `sure=yes` is needed too, and
-        a `reason` to report one; otherwise the page shows the comment and asks. Without scripts,
-        readers have no word that identifies them, so a network has one vote for each comment of
-        others. 400, 401, 403, 404, 409, 413, 415, 429 or 503 with the reason.
+        Votes and reactions lead back to the comment with 303. To delete a comment, `sure=yes` is
+        needed too, a `reason` to report one, and an `emoji` to react to it; otherwise the page
+        shows the comment and asks. Without scripts, readers have no word that identifies them, so a
+        network has one vote or reaction for each comment of others. 400, 401, 403, 404, 409,
+        413, 415, 429 or 503 with the reason.
         """
         language = find_language(requested_language(request.query))
         own = reporting = None
@@ -140,6 +159,8 @@ class CommentForms:
             if sent.do in VOTES:
                 entry = await self._actions.vote_by_form(request, number, VOTES[sent.do])
                 return to_thread(PageRef(entry.site, entry.url), language, fragment(number))
+            if sent.do == "react":
+                return await self._react(request, sent, language)
             if sent.do == "report":
                 return await self._report(request, sent, language)
             if sent.do == "delete":
@@ -164,6 +185,23 @@ class CommentForms:
             own=own,
             bounds=self._bounds,
             back=self._sites.address(entry.site, entry.url),
+        )
+
+    async def _react(self, request: Request, sent: ActionFields, language: Language) -> Response:
+        """Ask a reader for a reaction, or store it. Raise as AuthorActions."""
+        number = int(sent.comment)
+        if sent.emoji:
+            emoji = "" if sent.emoji == NO_EMOJI else sent.emoji
+            entry = await self._actions.react_by_form(request, number, emoji)
+            return to_thread(PageRef(entry.site, entry.url), language, fragment(number))
+        entry, own = self._actions.find_reacted(request, number)
+        return answer_page(
+            language,
+            "",
+            self._sites.blogs(entry.site),
+            comment=entry.comment,
+            reacting=ReactionForm(number, self._sites.options[entry.site].emoji, own),
+            back=self._sites.address(entry.site, entry.url) + fragment(number),
         )
 
     async def _report(self, request: Request, sent: ActionFields, language: Language) -> Response:

@@ -35,7 +35,12 @@ POLICIES: Final = {
     "suspicious": _("Only suspicious comments wait for approval."),
     "none": _("Comments are published at once."),
 }
-VOTES: Final = {"off": _("none"), "up": _("for comments only"), "both": _("for and against")}
+VOTES: Final = {
+    "off": _("none"),
+    "up": _("for comments only"),
+    "both": _("for and against"),
+    "reactions": _("reactions with emoji"),
+}
 DIGESTS: Final = {"off": _("for each comment"), "hourly": _("hourly"), "daily": _("daily")}
 SHOWN: Final = 80  # characters of a refused value
 
@@ -218,7 +223,7 @@ GROUPS: Final = (
         (
             _S("site.policy", _("Approval"), {"": _("As for all sites."), **POLICIES}),
             _S("site.close_days", _("Days until a page closes for comments (0: never)")),
-            _S("site.reactions", _("Emoji with which readers react to a page")),
+            _S("site.reactions", _("Emoji with which readers react")),
             _S("site.math", _("Formulas between dollar signs are shown.")),
             _S("site.views", _("Page views are counted.")),
             _S("site.private_notes", _("Readers can send private notes.")),

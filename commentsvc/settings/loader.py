@@ -245,7 +245,7 @@ def _mentions_postgresql(path: Path) -> bool:
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:
-    """As `contradictions`, for the server and mails."""
+    """As `contradictions`, for the server, votes and mails."""
     server, mail = settings.server, settings.mail
     if server.hsts and not server.proxy_protocol:
         yield (
@@ -265,6 +265,11 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         ):
             if not value:
                 yield f"mail.host is set, but {name} is not: {reason}. Set it too."
+    if settings.comments.votes == "reactions" and not any(s.reactions for s in settings.sites):
+        yield (
+            'comments.votes is "reactions", but no site has reactions: they are the emoji that'
+            ' readers choose from. Set site.reactions, such as ["👍", "❤️"].'
+        )
     if mail.user and mail.security == "none" and mail.host not in LOCAL_HOSTS:
         yield (
             'mail.user is set, but mail.security is "none": anybody on the way could read the '

@@ -4,12 +4,14 @@ import { storage } from "../common.js";
 import { linkHere } from "../rich.js";
 
 /**
- * Let the owner's badge have the colour of links; show likes, links to the moderation pages, and
- * buttons for texts that are `cut` since they are long; mend links on a page with a base address.
+ * Let the owner's badge have the colour of links; show likes, reactions, links to the moderation
+ * pages, and buttons for texts that are `cut` since they are long; mend links on a page with a base
+ * address.
  */
 export function showExtras(thread, cut) {
-  const { likes, reposts } = thread.page;
+  const { likes, reposts, emoji } = thread.page;
   if (likes || reposts) import("./likes.js").then(({ showLikes }) => showLikes(thread));
+  if (emoji) import("./reactions.js").then(({ showReactions }) => showReactions(thread));
   if (storage.get("moderator")) import("./moderate.js").then(({ addLinks }) => addLinks(thread));
   if (storage.get("muted")) import("./muting.js").then(({ foldMuted }) => foldMuted(thread));
   if (cut.length) import("./folding.js").then(({ foldLong }) => foldLong(thread, cut));

@@ -15,27 +15,35 @@ const MARGIN = 8; // between the menu and the edge of the window, in pixels
 
 /** Show or hide the menu. */
 export async function menu(thread, button, { own }) {
-  const shown = button.parentNode.querySelector(".commentsvc-menu");
-  button.ariaExpanded = String(!shown);
-  if (shown) return shown.remove();
+  if (closeMenu(button)) return;
+  button.ariaExpanded = "true";
   const messages = await loadMessages(thread.host, "-tools");
   const isOffered = { copy: true, mute: !own, report: !own, share: Boolean(navigator.share) };
   const names = Object.keys(ICONS).filter((name) => isOffered[name]);
-  const buttons = names.map((name) => actionButton(name, ICONS[name], messages[name], {}, messages[name]));
+  await openMenu(button, names.map((name) => actionButton(name, ICONS[name], messages[name], {}, messages[name])));
+}
+
+/** Remove the menu of a button; return whether one was shown. */
+export function closeMenu(button) {
+  const list = button.parentNode.querySelector(".commentsvc-menu");
+  button.ariaExpanded = "false";
+  list?.remove();
+  return list?.hidden == false;
+}
+
+/** Show a menu of `buttons`; it goes with the focus, and with Escape. */
+export async function openMenu(button, buttons) {
   const list = h("div.menu", {}, ...buttons);
-  const close = () => {
-    list.remove();
-    button.ariaExpanded = "false";
-  };
   list.addEventListener("focusout", ({ relatedTarget: next }) => {
-    if (next && next != button && !list.contains(next)) close();
+    if (next && next != button && !list.contains(next)) closeMenu(button);
   });
   list.addEventListener("keydown", ({ key }) => {
     if (key != "Escape") return;
-    close();
+    closeMenu(button);
     button.focus();
   });
   await stylesheet; // or it has another size
+  button.ariaExpanded = "true";
   button.after(list);
   moveBeside(list, button);
   buttons[0].focus();

@@ -27,8 +27,11 @@ export async function fetchChanges(built, path, sort) {
   if (comments.size != page.count) return get(path); // some are no longer shown
   const sortKey = ({ pinned, published }) => (pinned ? "" : published);
   page.data = [...comments.values()].sort((a, b) => sortKey(a).localeCompare(sortKey(b)));
-  page.deleted = deleted;
-  for (const comment of page.data) comment.votes = page.votes[comment.id] || 0;
+  if (deleted.length) page.deleted = deleted;
+  for (const comment of page.data) {
+    comment.votes = page.votes[comment.id] || 0;
+    comment.reactions = page.reactions?.[comment.id];
+  }
   return page;
 }
 

@@ -101,7 +101,7 @@ class Served:
         self.clock = SettableClock(int(NOW * 1_000), int(NOW * 1_000))
         self.purged: list[str] = []
         self.database = database
-        sites = Sites(settings.sites, settings.server.public_url)
+        sites = Sites(settings.sites, settings.server.public_url, settings.comments.votes)
         keys = [b"key" * 16]
         self.links = SignedLinks(keys)
         self.service = ServiceContext(settings, database, sites, keys, self.clock, loaded)

@@ -109,6 +109,8 @@ BEFORE_KEYS = (
     "DROP INDEX follower_email_key_site_id_thread_id",
     "ALTER TABLE comment DROP COLUMN email_key",
     "ALTER TABLE comment DROP COLUMN lang",
+    "ALTER TABLE comment DROP COLUMN reactions",
+    "ALTER TABLE vote DROP COLUMN emoji",
     "ALTER TABLE subscriber DROP COLUMN email_key",
     "ALTER TABLE follower DROP COLUMN email_key",
     "ALTER TABLE reader DROP COLUMN email_key",

@@ -517,6 +517,30 @@ WITHOUT: Final = frozenset(
 )
 
 
+# Where readers react to comments
+REACTING: Final = replace(WHOLE, comments=replace(WHOLE.comments, votes="reactions"))
+REACTIONS: dict[str, list[State]] = {
+    "POST /embed/actions": [
+        lambda v: v.act(comment="2", do="react"),
+        lambda v: v.act(comment="2", emoji="x"),
+        lambda v: v.act(comment="99", emoji="👍"),
+    ],
+    "GET /embed/thread": [lambda v: _reacted(v, "2", "👍")],
+}
+
+
+def _reacted(visit: Visit, comment: str, emoji: str) -> Response:
+    given = visit.service.ask(
+        "POST",
+        "/embed/actions",
+        urlencode({"comment": comment, "emoji": emoji}).encode(),
+        "198.51.100.7",
+        content_type="application/x-www-form-urlencoded",
+    )
+    assert given.status == 303, given
+    return visit.get(f"/embed/thread?{THREAD}")
+
+
 def shown(visit: Visit, table: dict[str, list[State]]) -> Iterator[tuple[str, str]]:
     """Yield a name and the HTML of each state in a table."""
     for route, states in table.items():

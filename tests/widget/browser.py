@@ -139,6 +139,9 @@ def comment(number: int, message: str, **more: object) -> dict[str, object]:
     }
 
 
+ACTS = ("/votes", "/reports", "/reactions")  # on a comment
+
+
 class Answers:
     """A fake service in Playwright's routes: it has `comments` on one page and can fail."""
 
@@ -161,7 +164,9 @@ class Answers:
         self.expires: str | None = "2026-11-21T12:15:00Z"  # until when a comment can be changed
         self.closes: str | None = None
         self.voting: str | None = None
+        self.emoji: list[str] = []  # with which readers react to comments
         self.reactions: dict[str, int] = {}  # to each page
+        self.own: dict[int, str] = {}  # the reader's reactions to comments
         self.reacted: list[dict[str, Any]] = []  # Any: JSON as the widget sent it
         self.latest: list[dict[str, object]] = []
         self.popular: list[dict[str, object]] = []
@@ -214,7 +219,9 @@ class Answers:
                 route.abort()
         elif parts.path.endswith("/stream"):
             self._send(route, 204)  # which ends the stream
-        elif request.method in ("PATCH", "DELETE") or parts.path.endswith(("/votes", "/reports")):
+        elif request.method in ("PATCH", "DELETE") or (
+            parts.path.startswith("/api/comments/") and parts.path.endswith(ACTS)
+        ):
             self._act(route, int(parts.path.split("/")[3]))
         elif request.method == "POST":
             self._write(route, parts.path, parse_qs(parts.query))
@@ -297,6 +304,8 @@ class Answers:
             body["closes"] = self.closes
         if self.voting:
             body["voting"] = self.voting
+        if self.emoji:
+            body |= {"voting": "reactions", "emoji": self.emoji}
         if start + self.part < len(self.comments):
             body["next"] = str(start + self.part)
         self._send(route, 200, json.dumps(body))
@@ -323,7 +332,9 @@ class Answers:
         sent = json.loads(route.request.post_data or "{}")
         token = route.request.headers.get("authorization", "")
         self.acts.append((route.request.method, number, sent, token))
-        if route.request.url.endswith("/reports"):
+        if "/reactions" in route.request.url:
+            self._react(route, number, sent["emoji"])
+        elif route.request.url.endswith("/reports"):
             self._send(route, 204)
         elif route.request.method == "DELETE":
             self.comments = [known for known in self.comments if known["id"] != number]
@@ -335,6 +346,18 @@ class Answers:
             self._send(route, 200, json.dumps({"status": self.status, "comment": new}))
         else:
             self._send(route, 200, json.dumps({"votes": 3 + sent["vote"], "vote": sent["vote"]}))
+
+    def _react(self, route: Route, number: int, emoji: str) -> None:
+        """Count a reaction in place of the reader's last one to that comment."""
+        [known] = [each for each in self.comments if each["id"] == number]
+        counts: dict[str, int] = {**known.get("reactions", {})}  # type: ignore[dict-item]  # a dict
+        for each, more in ((self.own.pop(number, ""), -1), (emoji, 1)):
+            if each:
+                counts[each] = counts.get(each, 0) + more
+                self.own[number] = emoji
+        known["reactions"] = {each: count for each, count in counts.items() if count}
+        all_ = {each: counts.get(each, 0) for each in self.emoji}
+        self._send(route, 200, json.dumps({"reactions": all_, "emoji": emoji}))
 
     def _send(
         self, route: Route, status: int, body: str = "", headers: Mapping[str, str] | None = None

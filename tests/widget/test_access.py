@@ -214,6 +214,43 @@ def test_reactions_and_lists_have_no_violation(
 
 
 @pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
+def test_reactions_to_comments_have_no_violation(
+    page: Page,
+    open_post: Open,
+    answers: Answers,
+    assert_accessible: Callable[[], None],
+    system: Scheme,
+    chosen: str | None,
+    width: int,
+) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=system)
+    if chosen:
+        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+    answers.emoji = [*"👍👎😄😮😢🎉👏🚀👀💡🦄", "❤️"]
+    few, many = {"👍": 2, "❤️": 1}, dict.fromkeys(answers.emoji, 1_234)
+    answers.comments = [
+        comment(1, "Words.", reactions=few),
+        comment(2, "Words.", parent=1, reactions=many),
+        comment(3, "Words.", parent=2),
+    ]
+    open_post()
+    thumb = page.locator("#commentsvc-1 > article [value='👍']")
+    thumb.click()
+    expect(page.locator("#commentsvc-1 > article [aria-pressed=true]")).to_be_visible()
+    assert_accessible()
+    assert_fits(page)
+    page.locator("#commentsvc-3 [name=react]:not([value])").click()
+    expect(page.locator(".commentsvc-menu")).to_be_visible()
+    assert_accessible()
+    assert_fits(page)
+    answers.refuse("POST", 429)
+    page.locator(".commentsvc-menu button").last.click()
+    expect(page.locator("#commentsvc-3").get_by_role("alert")).not_to_be_empty()
+    assert_accessible()
+
+
+@pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
 def test_a_private_note_and_a_correction_have_no_violation(
     page: Page,
     answers: Answers,

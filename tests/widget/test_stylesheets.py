@@ -32,7 +32,8 @@ SCRIPT: Final = (Path(__file__).parent / "looks.js").read_text()
 SCRIPTS: Final = ("comments", "count", "reactions", "latest", "popular", "corrections", "search")
 OWN: Final = {"url": POST, "status": "pending", "token": "t"}
 PICTURE: Final = FilePayload(name="a.png", mimeType="image/png", buffer=b"not a picture")
-# A thread with everything, one without comments, one that waits for a click, and the lists.
+# A thread with everything, one without comments, one with reactions, one that waits for a click,
+# and the lists.
 HTML: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>A page</title>'
     + "".join(f'<script type="module" src="{SERVICE}/static/{it}.js"></script>' for it in SCRIPTS)
@@ -42,6 +43,7 @@ HTML: Final = (
     f'<comment-count url="{POST}"></comment-count><page-reactions url="{POST}"></page-reactions>'
     f'<p>Words.</p><comment-thread url="{POST}"></comment-thread>'
     '<p>Words.</p><comment-thread url="/empty/"></comment-thread>'
+    '<p>Words.</p><comment-thread url="/reacting/"></comment-thread>'
     '<p>Words.</p><comment-thread url="/click/" load="click"></comment-thread>'
     "<latest-comments></latest-comments><popular-pages></popular-pages></article></main>"
 )
@@ -68,7 +70,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
         links = page.eval_on_selector_all(
             "head > [rel=stylesheet]", "(all) => all.map(({ href }) => href)"
         )
-        texts = {link: (WIDGET / link.rpartition("/")[2]).read_text() for link in links}
+        texts = {link: (WIDGET / link.partition("/static/")[2]).read_text() for link in links}
         page.add_script_tag(content=SCRIPT)
         page.evaluate("(texts) => takeOver(texts)", texts)
         yield page
@@ -95,6 +97,13 @@ def _prepare(page: Page, answers: Answers) -> None:
     own = {"comment": comment(5, "Mine."), "token_expires": "2026-11-21T13:00:00Z", **OWN}
     kept = json.dumps(json.dumps({5: own}))
     page.add_init_script(f"localStorage['commentsvc:own-comments'] = {kept}")
+    page.add_init_script("""localStorage['commentsvc:votes'] = '{"20": "👍"}'""")
+    reacted = {"voting": "reactions", "emoji": [*"👍🎉👎😄😮😢👏🚀👀💡"], "count": 2}
+    reacted["data"] = [comment(20, "Words.", reactions={"👍": 12, "🎉": 1}), comment(21, "Words.")]
+    page.route(
+        "**/api/comments?url=%2Freacting%2F*",
+        lambda route: route.fulfill(json=reacted, headers={"Access-Control-Allow-Origin": "*"}),
+    )
     page.route("**/states/", lambda route: route.fulfill(content_type="text/html", body=HTML))
     page.route(
         "**/api/comments?url=%2Fempty%2F*",
@@ -124,6 +133,15 @@ def _open_everything(page: Page, answers: Answers) -> None:
     answers.recover()
     form.locator("input[type=file]").set_input_files(PICTURE)
     form.locator(".commentsvc-attachment input").wait_for()
+    # The focus elsewhere would hide the emoji
+    stay = "(group) => group.addEventListener('focusout', (event) => event.stopPropagation(), true)"
+    page.locator("#commentsvc-21 .commentsvc-emoji").evaluate(stay)
+    page.locator("#commentsvc-21 [name=react]:not([value])").click()
+    # Its position and width are right for the window in which it was opened
+    still = (
+        "(menu) => menu.style = 'position: static; translate: none; width: 8em; max-width: none'"
+    )
+    page.locator("#commentsvc-21 .commentsvc-menu").evaluate(still)
     page.locator("#commentsvc-4 [name=menu]").click()
     page.locator("#commentsvc-4 [name=report]").click()
     page.locator("#commentsvc-4 [name=explanation]").wait_for()

@@ -15,7 +15,7 @@ from commentsvc.comments.submission import MessageBody, message_from_text
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.http.operation import Query
-from commentsvc.model import Entry
+from commentsvc.model import Entry, reaction_counts
 from commentsvc.moderation import authorized, history, lists, review, statements
 from commentsvc.moderation.authorized import TAKE_BACK, Decision
 from commentsvc.moderation.changes import ChangeResult
@@ -81,6 +81,7 @@ class ModeratedComment(Answer, frozen=True):
     published: Moment | None
     edited: Moment | None
     votes: int
+    reactions: dict[str, int]
     score: int
     reasons: list[str]
 
@@ -265,6 +266,7 @@ def _comment(entry: Entry, verdict: StoredVerdict | None) -> ModeratedComment:
         author_site=comment.site,
         verified=comment.reader_id is not None,
         message=comment.source,
+        reactions=reaction_counts(comment.reactions),
         score=verdict.score if verdict else 0,
         reasons=verdict.reasons if verdict else (),
     )

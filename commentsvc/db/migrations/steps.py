@@ -376,3 +376,8 @@ BLOG_SESSIONS: Final = (
     "CREATE INDEX IF NOT EXISTS blog_session_moderator_id ON blog_session (moderator_id)",
     "CREATE INDEX IF NOT EXISTS blog_session_session_id ON blog_session (session_id)",
 )
+
+COMMENT_REACTIONS: Final = (
+    "ALTER TABLE vote ADD COLUMN emoji TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE comment ADD COLUMN reactions TEXT NOT NULL DEFAULT ''",
+)

@@ -84,6 +84,7 @@ STEPS: Final[dict[str, Step]] = {
     "0019_statements_of_reasons": _running(lambda: steps.STATEMENTS_OF_REASONS),
     "0020_decision_counts": _running(lambda: steps.DECISION_COUNTS),
     "0021_blog_sessions": _running(lambda: steps.BLOG_SESSIONS),
+    "0022_comment_reactions": _running(lambda: steps.COMMENT_REACTIONS),
 }
 # The first step of all databases that were made before the first release, with another schema.
 UNRELEASED: Final = "0001_first"

@@ -110,6 +110,7 @@ STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0019_statements_of_reasons": lambda: map(_in_its_types, steps.STATEMENTS_OF_REASONS),
     "0020_decision_counts": lambda: map(_in_its_types, steps.DECISION_COUNTS),
     "0021_blog_sessions": lambda: map(_in_its_types, steps.BLOG_SESSIONS),
+    "0022_comment_reactions": lambda: map(_in_its_types, steps.COMMENT_REACTIONS),
 }
 
 _FACTS: Final = (

@@ -172,6 +172,7 @@ class CommentTable(Table):
     `reader_id` is set if the author had signed in: see `readers.accounts`. `email` is as it was
     typed, and `email_key` its `address_key`, by which addresses are compared here and elsewhere.
     `lang` is the tag of its language, that of the page where it was written; "" if not known.
+    `reactions` has the number of readers by emoji, as a JSON object; "" if there are none.
     """
 
     id = peewee.AutoField(constraints=[peewee.SQL("AUTOINCREMENT")])
@@ -202,6 +203,7 @@ class CommentTable(Table):
     reader_id = peewee.IntegerField(null=True)
     email_key = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
     lang = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
+    reactions = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
 
 # Lists show approved comments only, so their indexes hold nothing else; SQLite appends the id to
@@ -364,7 +366,8 @@ class IdentityTable(Table):
 class VoteTable(Table):
     """The vote of a reader on a comment: 1 for it, -1 against it.
 
-    `voter` is a digest of the random id in that reader's browser; `network` is a keyed hash.
+    `voter` is a digest of the random id in that reader's browser; `network` is a keyed hash. A
+    reaction has an `emoji`, which is "" for other votes.
     """
 
     comment = peewee.ForeignKeyField(CommentTable, on_delete="CASCADE", index=False)
@@ -372,6 +375,7 @@ class VoteTable(Table):
     value = peewee.IntegerField(constraints=[peewee.Check("value IN (-1, 1)")])
     network = peewee.BlobField(null=True)
     created_at = peewee.IntegerField()
+    emoji = peewee.TextField(constraints=[peewee.SQL("DEFAULT ''")])
 
     class Meta:
         primary_key = peewee.CompositeKey("comment", "voter")

@@ -1,6 +1,7 @@
 """commentsvc: our own export, NDJSON, as docs/export-format.md describes it."""
 
 import re
+from collections import Counter
 from typing import Final, get_args
 
 import msgspec
@@ -100,6 +101,12 @@ def _is_newer(source: SourceFile, line: bytes) -> bool:
     return isinstance(kind, str) and kind not in _TYPES
 
 
+def _reactions(record: CommentRecord) -> dict[str, int]:
+    """Return the number of readers by emoji: at least as many as are known."""
+    known = {vote.voter: vote.emoji for vote in record.voters}
+    return Counter(record.reactions) | Counter(known.values())
+
+
 def _comment(record: CommentRecord, position: str, line: bytes) -> ImportedComment:
     return ImportedComment(
         position=position,
@@ -118,6 +125,7 @@ def _comment(record: CommentRecord, position: str, line: bytes) -> ImportedComme
         published=dates.moment(record.published) if record.published else None,
         edited=dates.moment(record.edited) if record.edited else None,
         votes=record.votes,
+        reactions=_reactions(record),
         anchor=record.anchor,
         is_pinned=record.pinned,
         html=record.html,

@@ -10,7 +10,7 @@ page's address or path.
 """
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from typing import Any, Final
 
 from commentsvc.imports import dates
@@ -25,14 +25,15 @@ from commentsvc.imports.records import (
 from commentsvc.imports.sources import json_files
 from commentsvc.imports.sources.files import SourceFile
 from commentsvc.imports.sources.json_files import Value
+from commentsvc.model import AGAINST
 
 _LINK: Final = re.compile(r"https?://[^\s<>()\[\]\"']+")
 _ANCHOR: Final = re.compile(r"#(\w+comment-\d+)$").search
 _DEPTH: Final = 20  # levels of objects around the discussions
-_FOR, _AGAINST = "\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}"
+_FOR = "\N{THUMBS UP SIGN}"
 _EMOJI: Final = {
     "THUMBS_UP": _FOR,
-    "THUMBS_DOWN": _AGAINST,
+    "THUMBS_DOWN": AGAINST,
     "LAUGH": "\N{SMILING FACE WITH OPEN MOUTH AND SMILING EYES}",
     "HOORAY": "\N{PARTY POPPER}",
     "CONFUSED": "\N{CONFUSED FACE}",
@@ -194,13 +195,13 @@ class DiscussionParser:
             votes=max(
                 comment.number("upvoteCount"), reactions.get(_FOR, 0)
             )  # often the same readers
-            - reactions.get(_AGAINST, 0),
+            - reactions.get(AGAINST, 0),
             drop="it was deleted at GitHub" if deleted else "",
             anchor=link[1] if link else f"{self.anchor}{anchor}" if anchor.isdecimal() else "",
             account=author.text("login"),
             is_admin=comment.text("authorAssociation", "author_association") == "OWNER",
             is_pinned=comment.flag("isAnswer"),
-            note=_left(reactions),
+            reactions=reactions,
         )
 
     def close(self) -> None:
@@ -234,11 +235,3 @@ def _id(comment: Value) -> str:
 
 def _position(comment: Value, position: str) -> str:
     return f"{position}, comment {comment.text('databaseId') or _id(comment)}"
-
-
-def _left(reactions: Mapping[str, int]) -> str:
-    """Return which reactions to a comment do not come along, "" if all do."""
-    left = ", ".join(
-        f"{emoji} {number}" for emoji, number in reactions.items() if emoji not in (_FOR, _AGAINST)
-    )
-    return f"its reactions {left} are left out: comments have votes here" if left else ""

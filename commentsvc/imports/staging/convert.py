@@ -9,7 +9,7 @@ from commentsvc.imports.records import SHORT_LIMIT, TEXT_LIMIT, ImportedComment
 from commentsvc.imports.staging.authors import AuthorRules
 from commentsvc.markup import html_to_markdown, markdown
 from commentsvc.markup.html_to_markdown import CommentText
-from commentsvc.model import APPROVED, DELETED, PENDING, SPAM
+from commentsvc.model import APPROVED, DELETED, PENDING, SPAM, stored_counts
 from commentsvc.spam.reasons import said
 from commentsvc.util.text import one_line
 
@@ -92,7 +92,8 @@ class Converter:
             notes = [*notes, comment.note]
         votes = max(-MOST_VOTES, min(comment.votes, MOST_VOTES))
         numbers = (created, published, comment.edited, votes)
-        row = _row(numbers, who, text, comment.permalink, comment.lang)
+        reactions = stored_counts(comment.reactions)
+        row = _row(numbers, who, text, comment.permalink, comment.lang, reactions)
         return ConvertedComment("", status, key, row, text.kept, notes)
 
     def _key(self, comment: ImportedComment) -> bytes:
@@ -189,6 +190,7 @@ def _row(
     text: CommentText = _NO_TEXT,
     permalink: str = "",
     lang: str = "",
+    reactions: str = "",
 ) -> tuple[object, ...]:
     """Return the values of a comment's columns: see `reading.COLUMNS`.
 
@@ -207,4 +209,5 @@ def _row(
         who.reasons,
         permalink,
         lang,
+        reactions,
     )

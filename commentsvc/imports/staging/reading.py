@@ -29,6 +29,7 @@ COLUMNS: Final = (
     "reasons",
     "permalink",
     "lang",
+    "reactions",
 )
 _BEFORE_ROW: Final = 4
 _AFTER_ROW: Final = _BEFORE_ROW + 1 + len(COLUMNS)

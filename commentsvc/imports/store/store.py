@@ -83,6 +83,7 @@ _INSERT: Final = insertion(
     CommentTable.reasons,
     CommentTable.permalink,
     CommentTable.lang,
+    CommentTable.reactions,
     CommentTable.email_key,
 )
 _INSERT_IMPORTED: Final = insertion(

@@ -128,6 +128,7 @@ def fill(database: Database) -> None:
     database.write_now(changes.edit, 1, "Hello **you**", "Mo", NOW + 5 * HOUR)
     database.write_now(votes.vote, 1, "a reader", 1, [b"\x01\x02"], NOW)
     database.write_now(votes.vote, 1, "another", -1, [], NOW + 6 * HOUR)
+    database.write_now(votes.react, 1, "one more", "❤️", [], NOW)
     for reader, networks in (("a reader", [b"\x01\x02"]), ("another", [])):
         given = Reaction("👍", reader)
         database.write_now(reactions.react, PageRef("blog", "/post/"), given, networks, NOW)
@@ -178,8 +179,11 @@ def test_everything_is_exported_in_a_stable_order(database: Database) -> None:
     assert (first.created, first.published) == (rfc3339_ms(NOW), rfc3339_ms(NOW))
     assert (first.proposed_title, first.network, first.subscribed) == ("A post", "0102", True)
     assert [(change.field, change.old) for change in first.history] == [("text", "Hello *you*")]
-    assert sorted((vote.value, vote.network) for vote in first.voters) == [(-1, None), (1, "0102")]
-    assert (first.votes, first.language, first.follows) == (0, "de", False)
+    assert sorted((vote.value, vote.network or "", vote.emoji) for vote in first.voters) == [
+        *((-1, "", ""), (1, "", "❤️"), (1, "0102", ""))
+    ]
+    assert (first.votes, first.reactions) == (1, {"❤️": 1})
+    assert (first.language, first.follows) == ("de", False)
     assert [(note.actor, note.message) for note in first.internal_notes] == [
         ("Mo", "Known from elsewhere")
     ]

@@ -7,13 +7,14 @@ import pytest
 
 from commentsvc.backup import integrity
 from commentsvc.comments import queries
+from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.db.query import Prepared
-from commentsvc.db.schema.comments import VoteTable
+from commentsvc.db.schema.comments import CommentTable, VoteTable
 from commentsvc.errors import TooManyVotes, UnknownComment
 from commentsvc.feedback import votes as voting
 from commentsvc.feedback.votes import NETWORK_VOTES
-from commentsvc.model import SPAM
+from commentsvc.model import DELETED, SPAM
 from commentsvc.moderation.retention import VOTES
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened, plan
 
@@ -144,3 +145,119 @@ def test_no_vote_is_searched_for(
 ) -> None:
     steps = plan(database, query, *values)
     assert all(step.startswith("SEARCH") for step in steps), steps
+
+
+def react(
+    database: Database, word: str, emoji: str, networks: Sequence[bytes] = HERE, comment: int = 1
+) -> dict[str, int]:
+    return database.write_now(voting.react, comment, word, emoji, networks, NOW)
+
+
+def react_once(database: Database, emoji: str, networks: Sequence[bytes] = HERE) -> dict[str, int]:
+    database.write_now(voting.react_once, 1, emoji, networks, NOW)
+    return database.read_now(voting.counts, 1)
+
+
+def rows(database: Database) -> int:
+    return len(database.read_now(lambda snapshot: snapshot.query(VoteTable.select())))
+
+
+def test_a_reader_has_one_reaction_however_many_emoji_are_tried(database: Database) -> None:
+    for emoji in "👍🎉👀💡👍":
+        assert react(database, "ann", emoji) == {emoji: 1}
+    assert (votes(database), rows(database)) == (1, 1)
+    assert react(database, "bob", "👍") == {"👍": 2}
+    assert react(database, "bob", "❤️") == {"👍": 1, "❤️": 1}
+    assert votes(database) == 2
+    for _ in range(2):  # a second click, or a second tab
+        assert react(database, "ann", "") == {"❤️": 1}
+    assert (votes(database), rows(database)) == (1, 1)
+    assert react(database, "bob", "") == {}
+
+
+def test_a_reaction_against_a_comment_is_a_vote_against_it(database: Database) -> None:
+    for word, emoji, total in (("a", "👎", -1), ("b", "👎🏽", -2), ("c", "👍", -1), ("a", "❤️", 1)):
+        react(database, word, emoji)
+        assert votes(database) == total
+
+
+def test_a_vote_and_a_reaction_take_the_place_of_each_other(database: Database) -> None:
+    vote(database, "ann", -1)
+    assert (react(database, "ann", "🎉"), votes(database)) == ({"🎉": 1}, 1)
+    assert vote(database, "ann", -1) == -1
+    assert database.read_now(voting.counts, 1) == {}
+    assert rows(database) == 1
+
+
+def test_a_changed_reaction_purges_the_page_and_a_repeated_one_nothing(
+    database: Database, purged: list[str]
+) -> None:
+    for emoji, purges in (("👍", True), ("👍", False), ("❤️", True), ("", True), ("", False)):
+        purged.clear()
+        react(database, "ann", emoji)
+        assert ("thread:blog:/post/" in purged) is purges
+
+
+def test_one_network_is_no_crowd_of_reactions(database: Database) -> None:
+    for number in range(NETWORK_VOTES):
+        react(database, f"reader {number}", "👍❤️🎉"[number % 2])
+    with pytest.raises(TooManyVotes):
+        react(database, "one more", "🎉")
+    with pytest.raises(TooManyVotes):
+        vote(database, "one more", 1)
+    react(database, "reader 3", "🎉")
+    assert rows(database) == NETWORK_VOTES
+
+
+def test_a_network_without_words_has_one_reaction_which_it_can_change(database: Database) -> None:
+    assert react_once(database, "👍") == {"👍": 1}
+    assert react_once(database, "🎉", (b"new", b"now")) == {"🎉": 1}, "its hash has changed"
+    assert database.read_now(voting.reacted_once, 1, (b"new", b"now")) == "🎉"
+    assert database.read_now(voting.reacted_once, 1, (b"other", b"x")) == ""
+    assert react_once(database, "", (b"new", b"now")) == {}
+    assert (votes(database), rows(database)) == (0, 0)
+
+
+def test_a_network_where_somebody_has_reacted_keeps_what_it_has(database: Database) -> None:
+    react_once(database, "👍")
+    react(database, "ann", "👍")
+    with pytest.raises(TooManyVotes):
+        react_once(database, "🎉")
+    assert database.read_now(voting.counts, 1) == {"👍": 2}
+
+
+def test_a_comment_that_is_not_shown_gets_no_reactions(database: Database) -> None:
+    add(database, parent=1)
+    decide(database, DELETED, 1)
+    assert database.read_now(voting.takes_votes, 1), "it is listed for its reply"
+    for comment in (1, 99):
+        with pytest.raises(UnknownComment):
+            react(database, "ann", "👍", comment=comment)
+        with pytest.raises(UnknownComment):
+            database.write_now(voting.react_once, comment, "👍", HERE, NOW)
+    assert rows(database) == 0
+
+
+def test_an_imported_count_never_falls_below_zero(database: Database) -> None:
+    """Regression in other systems: quick clicks made counts negative."""
+    for _ in range(3):
+        react(database, "ann", "👍")
+        react(database, "ann", "")
+        react(database, "ann", "")
+    assert database.read_now(voting.counts, 1) == {}
+    react(database, "bob", "👍")
+    database.write_now(Transaction.change, CommentTable.update(reactions=""))
+    assert database.read_now(integrity.check) == [
+        "comment 1 counts 0 reactions 👍, but 1 were given"
+    ]
+    assert react(database, "bob", "") == {}
+
+
+def test_a_damaged_count_is_found(database: Database) -> None:
+    for text, fault in (
+        ('{"👍": 3}', []),
+        ("{", ["the reactions of comment 1 cannot be read"]),
+        ("", []),
+    ):
+        database.write_now(Transaction.change, CommentTable.update(reactions=text))
+        assert database.read_now(integrity.check) == fault

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from tests.unit.every_page import (
     MODERATION,
     PAGE,
     PAGES,
+    REACTING,
+    REACTIONS,
     THREAD,
     TITLE,
     WHOLE,
@@ -132,3 +135,13 @@ def test_a_link_of_a_moderator_that_is_over_leads_to_the_sign_in(visit: Visit) -
             assert 'href="../moderation">Sign in to moderate</a>' in html
     for target in ("stop?t=x", "export?t=x", "follow?t=x"):
         assert b"moderation" not in visit.get(f"/mail/{target}").body
+
+
+def test_the_pages_of_reactions_to_comments_are_valid_and_lead_back(tmp_path: Path) -> None:
+    with visited(tmp_path, REACTING) as visit:
+        pages = dict(shown(visit, REACTIONS))
+    assert any("commentsvc-emoji" in html for html in pages.values())
+    assert not invalid_html(pages)
+    for name, html in pages.items():
+        assert f'<a href="{BLOG}/"' in html, name
+        assert escape(TITLE) in html, name

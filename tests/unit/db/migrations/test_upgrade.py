@@ -16,7 +16,7 @@ from commentsvc.db.migrations import steps, upgrade
 from tests.unit.database_fixture import BEFORE_KEYS, KEYED, add, opened
 
 # A hash of the schema.
-SCHEMA = "9c8f99971d8c4c48"
+SCHEMA = "912499fcb0fcb155"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:

