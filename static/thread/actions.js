@@ -29,7 +29,7 @@ export async function act(thread, control, { type, detail }) {
     showSubmitted(thread, detail, control);
   }
   if (name == "sort" && type == "input") {
-    storage.set("sort", control.value);
+    storage.set(name, control.value);
     thread.load();
   }
   if (!MODULES[name] || (type == "click") == (name == "write")) return;
@@ -37,9 +37,8 @@ export async function act(thread, control, { type, detail }) {
   const accent = import("./accent.js").then(({ followLinks }) => followLinks(host), () => {});
   const [module, more] = await Promise.all([MODULES[name](), loadMessages(host, "-form"), accent]);
   Object.assign(messages, more);
-  const { commentId } = control.closest(".commentsvc-comment") ?? {};
-  try {
-    await module[name](thread, control, thread.all().get(commentId));
+    try {
+    await module[name](thread, control, thread.all().get(control.closest(".commentsvc-comment")?.commentId));
   } catch (failure) {
     const { errorText } = await import("../send.js").catch(again("send"));
     control.closest(".commentsvc-actions").after(error);
