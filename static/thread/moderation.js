@@ -155,7 +155,8 @@ class ThreadModeration extends OwnComments {
     const value = storage.get(draft) ?? "";
     const field = h("textarea.input", { value, ariaLabel: label, placeholder: label, dir: "auto", rows: 3, required: true });
     const cancel = h("button.link", { type: "reset" }, messages.cancel);
-    const form = h("form.form", {}, field, h("div.actions", {}, h("button.button", {}, this.#texts.answer), cancel));
+    // In an element of its own, since an empty one in the form is hidden
+    const form = h("form.form", {}, h("div.field", {}, field), h("div.actions", {}, h("button.button", {}, this.#texts.answer), cancel));
     const close = () => {
       form.remove();
       item.querySelector("article [name=moderate-answer]")?.focus();

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from loadtest.harness.running import free_port
 from tests.admin_e2e.moderator_browser import PASSWORD, Scheme, screenshots, sign_in, sign_out
 from tests.conftest import TARGET_SIZES, visit, watched_tab
-from tests.e2e.program import Service, change, command, serving, wait_for
+from tests.e2e.program import Service, change, command, serving
 from tests.widget.browser import Blog, serve
 from tests.widget.test_access import PICTURES
 from tests.widget.test_sign_in import strict
@@ -27,6 +27,12 @@ PAGE = """<!DOCTYPE html><html lang="{lang}">
 <comment-thread></comment-thread></main>
 <script type="module" src="{service}/static/comments.js"></script></html>"""
 
+# Whether a click in the middle of an element meets it.
+SHOWN = """(element) => {
+    element.scrollIntoView({ block: "center", behavior: "instant" });
+    const { x, y, width, height } = element.getBoundingClientRect();
+    return document.elementFromPoint(x + width / 2, y + height / 2) == element;
+}"""
 STYLE = """:root { color-scheme: light dark; background: light-dark(#fff, #111); }
 body { font: 1rem/1.6 system-ui; max-width: 40rem; margin: auto; padding: 1rem }"""
 
@@ -174,6 +180,7 @@ def test_an_answer_approves_has_the_badge_and_its_text_is_not_lost(
     act(page, "A question", "Answer")
     field = page.get_by_label("Answer to Eve")
     expect(field).to_be_focused()
+    assert field.evaluate(SHOWN), "nothing clips it"
     field.fill("An *answer*")
     page.reload()
     act(page, "A question", "Answer")
@@ -281,7 +288,7 @@ def test_a_code_of_somebody_else_is_not_taken(page: Page, blog: Moderated) -> No
     page.on("request", lambda request: requests.append(request.url))
     page.goto(f"{path}#commentsvc-moderator=a.code")
     expect(page.locator(".commentsvc-heading")).to_be_visible()
-    wait_for(lambda: page.url == f"{blog.origin}{path}", "the code to leave the address")
+    expect(page).to_have_url(f"{blog.origin}{path}")
     assert not [url for url in requests if "thread-moderation" in url]
 
 
