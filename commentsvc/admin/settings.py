@@ -261,7 +261,7 @@ def _notes(tried: Tried, others: Settings) -> Iterator[Text]:
         " networks were not tried. An author is trusted after comments that are approved today."
     )
     if tried.is_sample:
-        yield _("This is a sample: there are more comments of these days.")
+        yield _("This is a sample: there are more comments from these days.")
     if tried.nameless:
         yield _(
             "The networks of %(number)s comments are forgotten: bans of networks do not concern"

@@ -6,6 +6,7 @@ browser goes back to that page with a code in the fragment, which no server and 
 
 import re
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
@@ -23,6 +24,8 @@ from commentsvc.util.origin import origin
 MARK: Final = "#commentsvc-moderator="  # before the code in the address of the blog's page
 LIFETIME: Final = said_duration(LIFE // 1_000)
 _is_challenge: Final = re.compile(CHALLENGE).fullmatch
+# What a page that redirects may take as an address elsewhere.
+_may_lead_on: Final = re.compile(r"https?:|[/\\]{2}", re.IGNORECASE).search
 
 
 class BlogPage(NamedTuple):
@@ -78,6 +81,12 @@ class ThreadModerationPage:
         ):
             problem = _(
                 "This is no page of a blog whose comments are here, or its address is not https."
+            )
+            raise HttpError(404, "not_found", problem)
+        if _may_lead_on(unquote(found.url.partition("?")[2])):
+            problem = _(
+                "The address of this page contains another one. Open the page without it, and try "
+                "again."
             )
             raise HttpError(404, "not_found", problem)
         if not context.actor.may_decide(found.site):

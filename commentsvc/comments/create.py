@@ -3,6 +3,7 @@
 A retry must never post twice, so every submission has a key. An *explicit* key is a secret of the
 client: whoever has it is the author, and gets a new edit token. A *derived* key is a digest of the
 content: anybody can compute it, so a repeat gets no token, and only within an hour it is a retry.
+What a moderator writes again after it was deleted, or became spam, is none.
 
 `add_new` stores all submissions that wait together. They share the INSERT and all statements after
 it: PostgreSQL could store a quarter as many one by one. If one of them is refused or was stored
@@ -36,7 +37,16 @@ from commentsvc.errors import (
     UnknownParent,
     UnknownSite,
 )
-from commentsvc.model import AGING, APPROVED, CLOSED, DELETED, Comment, site_tag, thread_tag
+from commentsvc.model import (
+    AGING,
+    APPROVED,
+    CLOSED,
+    DELETED,
+    PENDING,
+    Comment,
+    site_tag,
+    thread_tag,
+)
 from commentsvc.readers import follows, subscriptions
 from commentsvc.util.digest import digest
 from commentsvc.util.origin import address_key
@@ -230,7 +240,8 @@ def add(tx: Transaction, new: NewComment, now: int) -> InsertResult:
     key = digest_of_key(new.key, new.derived)
     for row in tx.query(_find_key, key):
         stored = Comment(*row)
-        if not new.derived or now - stored.created_at < RETRY:
+        is_wanted = new.moderator_id is None or stored.status in (PENDING, APPROVED)
+        if not new.derived or (is_wanted and now - stored.created_at < RETRY):
             return _repeat(tx, new, stored, now)
         tx.change(_clear_key, stored.id)
     [added] = add_new(tx, [(new, now)])

@@ -37,9 +37,9 @@ def answer(
 ) -> AnswerResult:
     """Publish `source`, Markdown of an allowed length, as an answer by `profile`.
 
-    With the status PENDING it waits. The same answer again within an hour is the same comment.
-    `now` is in Unix milliseconds. Raise UnknownComment, and NotAnswerable for spam and deleted
-    comments.
+    With the status PENDING it waits. The same answer again within an hour is the same comment,
+    unless that is spam or deleted. `now` is in Unix milliseconds. Raise UnknownComment, and
+    NotAnswerable for spam and deleted comments.
     """
     entry = queries.get(tx, comment_id)
     if entry.comment.status not in (PENDING, APPROVED):

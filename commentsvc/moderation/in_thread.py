@@ -18,6 +18,7 @@ from commentsvc.model import APPROVED, DELETED, PENDING, TEXT, Entry
 from commentsvc.moderation import authorized, changes, history, lists
 from commentsvc.moderation.authorized import Decision
 from commentsvc.moderation.lists import ReviewFilter
+from commentsvc.moderation.notices import NO_PERSONS
 from commentsvc.moderation.permissions import Actor, Permission
 from commentsvc.util.i18n import gettext as _
 
@@ -40,8 +41,8 @@ class WaitingComments(msgspec.Struct, frozen=True):
 class ThreadDecision(msgspec.Struct, frozen=True):
     """What a decision did: its id (0 if it changed nothing that can be undone), or why nothing.
 
-    Unless it is `done`, `actor` has changed the comment meanwhile, its text if `edited`; "" for
-    nobody. `comment_id` is that of an answer, else 0.
+    Unless it is `done`, the moderator `actor` has changed the comment meanwhile, or "" for its
+    author or a program; its text if `edited`. `comment_id` is that of an answer, else 0.
     """
 
     decision_id: int
@@ -130,4 +131,5 @@ def _left(tx: Transaction, who: Actor, comment_id: int) -> ThreadDecision:
     [last] = history.last_of_each(tx, who, [comment_id])
     if last.change is None:
         return ThreadDecision(0, False)
-    return ThreadDecision(0, False, last.change.actor, last.change.field == TEXT)
+    actor = "" if last.change.actor in NO_PERSONS else last.change.actor
+    return ThreadDecision(0, False, actor, last.change.field == TEXT)

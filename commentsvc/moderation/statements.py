@@ -50,6 +50,9 @@ _COLUMNS: Final = [
 ]
 
 
+_GIVEN: Final = ("actor", *Reasons._fields)
+
+
 def reasons(ground: str, message: str) -> Reasons | None:
     """Return the reasons that a moderator chose and wrote, bounded; None without any."""
     lines = map(one_line, message[: 2 * LENGTH].splitlines())
@@ -72,7 +75,7 @@ def add(
             }
             stored = StatementOfReasonsTable.insert(row)
             key = [StatementOfReasonsTable.comment, StatementOfReasonsTable.decided_at]
-            tx.change(stored.on_conflict(conflict_target=key, preserve=["ground", "message"]))
+            tx.change(stored.on_conflict(conflict_target=key, preserve=_GIVEN))
 
 
 def withdraw(tx: Transaction, undone: Collection[tuple[int, int]]) -> None:

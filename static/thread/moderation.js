@@ -28,6 +28,24 @@ export async function moderate(thread, access) {
   await moderation.refresh();
 }
 
+/**
+ * Return the times of `comments` by id. A deleted one has none, and gets that of the first of its
+ * replies in the `order` (1 or -1), as in thread/deleted.js.
+ */
+function timesOf(comments, order) {
+  const times = new Map();
+  for (const [id, { published, deleted, parent }] of comments) {
+    if (deleted) continue;
+    const time = Date.parse(published) || Date.now();
+    times.set(id, time);
+    for (let above = parent; comments.get(above)?.deleted; above = comments.get(above).parent) {
+      const first = times.get(above) ?? time;
+      times.set(above, order * (time - first) < 0 ? time : first);
+    }
+  }
+  return times;
+}
+
 /** The moderator's own comments as a reader, those that wait, and what can be done with all. */
 class ThreadModeration extends OwnComments {
   #thread;
@@ -60,7 +78,7 @@ class ThreadModeration extends OwnComments {
     const { awaiting } = thread.messages;
     try {
       const query = new URLSearchParams({ url: thread.url });
-      const { data, seen, moderator, more } = await this.#send("GET", `comments?${query}`);
+      const { data, seen, moderator, more } = await this.#send("POST", `comments?${query}`);
       this.#waiting = new Map(data.map((comment) => [comment.id, comment]));
       this.#seen = seen;
       const texts = [this.#texts.as.replace("#", () => moderator), `${awaiting}: ${data.length}.`];
@@ -80,9 +98,10 @@ class ThreadModeration extends OwnComments {
     }
     const order = { oldest: 1, newest: -1 }[this.#thread.host.querySelector("[name=sort]").value];
     if (!order) return;
-    const time = ({ published }) => Date.parse(published) || Date.now();
+    const times = timesOf(comments, order);
     const sorted = [...comments].sort(
-      ([, one], [, other]) => Number(!!other.pinned) - Number(!!one.pinned) || order * (time(one) - time(other)),
+      ([id, one], [otherId, other]) =>
+        Number(!!other.pinned) - Number(!!one.pinned) || order * (times.get(id) - times.get(otherId)),
     );
     comments.clear();
     for (const [id, comment] of sorted) comments.set(id, comment);
@@ -93,7 +112,7 @@ class ThreadModeration extends OwnComments {
     mark(thread, [...this.#waiting.values()].map((comment) => ({ comment })));
     for (const comment of thread.all().values()) {
       const item = thread.tree.find(comment.id);
-      const actions = item?.querySelector("article > .commentsvc-actions");
+      const actions = item?.querySelector(":scope > article > .commentsvc-actions");
       if (!actions) continue;
       item.firstChild.hidden = this.#deleted.has(comment.id);
       if (this.#finished.has(actions)) continue;
@@ -192,7 +211,8 @@ class ThreadModeration extends OwnComments {
   async #conclude(id, { done, edited = false, actor = "" }, text, undo) {
     await this.refresh();
     if (this.#thread.own != this) return; // the sign-in is over
-    const why = edited ? this.#texts.edited : this.#texts.decided.replace("#", () => actor || "?");
+    const texts = this.#texts;
+    const why = edited ? texts.edited : actor ? texts.decided.replace("#", () => actor) : texts.changed;
     this.#say(id, done ? text : why, done && undo);
   }
 
@@ -232,7 +252,9 @@ class ThreadModeration extends OwnComments {
   }
 
   async #end() {
-    await this.#send("DELETE", "session").catch(() => {});
+    await this.#send("DELETE", "session").catch((failure) => {
+      if (failure.status != 401) throw failure;
+    });
     await this.#show(this.#texts.over);
   }
 
@@ -257,7 +279,7 @@ class ThreadModeration extends OwnComments {
     try {
       await act();
     } catch (failure) {
-      await this.#fail(failure, tree.find(id)?.querySelector("article > .commentsvc-actions") ?? this.#bar);
+      await this.#fail(failure, tree.find(id)?.querySelector(":scope > article > .commentsvc-actions") ?? this.#bar);
     }
     this.#isBusy = false;
   }

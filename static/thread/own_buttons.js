@@ -14,7 +14,7 @@ export function addButtons(thread, answers) {
   const { tree, messages } = thread;
   const comments = thread.all();
   for (const { comment, token, replies_feed: feed } of answers) {
-    const actions = tree.find(comment.id)?.querySelector("article > .commentsvc-actions");
+    const actions = tree.find(comment.id)?.querySelector(":scope > article > .commentsvc-actions");
     if (!actions || finished.has(actions)) continue;
     finished.add(actions);
     const { isWaiting, note } = comments.get(comment.id) ?? {};

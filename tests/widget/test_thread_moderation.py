@@ -4,11 +4,12 @@ The blog and the service are two sites, and the browser blocks third-party cooki
 """
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from loadtest.harness.running import free_port
 from tests.admin_e2e.moderator_browser import PASSWORD, Scheme, screenshots, sign_in, sign_out
@@ -76,7 +77,7 @@ def blog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moderated]:
         server.service = f"http://localhost:{port}"
         environ = {
             "COMMENTSVC_SERVER_PUBLIC_URL": server.service,
-            "COMMENTSVC_SITE_ORIGINS": server.origin,
+            "COMMENTSVC_SITE_ORIGINS": f"{server.origin},{server.service}",
             "COMMENTSVC_SPAM_RATE_LIMIT": "off",
             "COMMENTSVC_SPAM_PENDING_LIMIT": "off",
             "COMMENTSVC_MODERATION_POLICY": "all",
@@ -220,10 +221,70 @@ def test_nobody_overrules_another_moderator(page: Page, blog: Moderated) -> None
     agree(page, path)
     blog.run("spam", waiting)
     act(page, "Both decide", "Approve")
-    status = page.get_by_role("status").filter(has_text="has changed this comment meanwhile")
+    status = page.get_by_role("status").filter(has_text="has changed this comment in the meantime")
     expect(status).to_be_attached()
     expect(page.get_by_text("Both decide")).to_be_hidden()
     assert texts(blog, path) == []
+
+
+def test_blog_and_service_may_share_an_origin(page: Page, blog: Moderated) -> None:
+    """As with config/proxy/nginx-path.conf: browsers send no Origin when a page gets something."""
+    path = "/one-origin/"
+    blog.submit(path, "Waits")
+    document = PAGE.format(service=blog.service, lang="en").replace("/style.css", "data:text/css,")
+    page.route(
+        f"{blog.service}{path}",
+        lambda route: route.fulfill(body=document, content_type="text/html"),
+    )
+    agree(page, blog.service + path)
+    act(page, "Waits", "Approve")
+    expect(page.locator(".commentsvc-decided")).to_have_text("Approved. Undo")
+    assert texts(blog, path) == ["Waits"]
+
+
+@pytest.mark.parametrize("order", ["oldest", "newest"])
+def test_a_deleted_comment_has_no_buttons_and_stays_before_its_replies(
+    page: Page, blog: Moderated, order: str
+) -> None:
+    path = blog.write()
+    ids = blog.submit(path, "Gone", "Later")
+    replies = blog.submit(path, "A reply", "Another", parent=ids[0])
+    for age, number in enumerate(reversed([ids[0], *replies, ids[1]])):
+        earlier = "UPDATE comment SET created_at = created_at - ? WHERE id = ?"
+        change(blog.program.data, earlier, 10_000 * (age + 1), number)
+    for number in (ids[0], *replies, ids[1]):
+        blog.run("approve", number)
+    blog.run("delete", ids[0])
+    agree(page, path)
+    page.locator("[name=sort]").select_option(order)
+    shown = page.locator(".commentsvc-comment > :first-child")
+    placed = {
+        "oldest": ["deleted", "A reply", "Another", "Later"],
+        "newest": ["Later", "deleted", "Another", "A reply"],
+    }
+    expect(shown).to_contain_text(placed[order])
+    reply = comment(page, "A reply").last.locator("> article")
+    expect(reply.get_by_role("button", name="Delete")).to_have_count(1)
+    reply.get_by_role("button", name="Delete").click()
+    expect(page.locator(".commentsvc-decided")).to_have_text("Deleted. Undo")
+    assert texts(blog, path) == ["Another", "Later"]
+
+
+def test_the_author_and_programs_are_not_named_in_english(page: Page, blog: Moderated) -> None:
+    path = blog.write("de")
+    made = blog.program.submit(blog.origin + path, "Waits", author="Eve").json()
+    page.goto(f"{path}#comments?moderate")
+    page.get_by_role("link", name="Hier moderieren").click()
+    page.wait_for_timeout(750)  # a click at once is not taken
+    page.locator("#agree").click()
+    approve = comment(page, "Waits").locator("[name=moderate-approve]")
+    expect(approve).to_be_visible()
+    own = f"/api/comments/{made['comment']['id']}"
+    gone = blog.program.request("DELETE", own, Authorization=f"Bearer {made['token']}")
+    assert gone.status < 300, gone
+    approve.click()
+    text = "Dieser Kommentar wurde inzwischen geändert, deshalb ist nichts geschehen."
+    expect(page.get_by_role("status").filter(has_text=text)).to_be_attached()
 
 
 def test_it_ends_with_the_sign_out_and_another_tab_knows_nothing(
@@ -266,6 +327,42 @@ def test_stopping_ends_the_token_and_shows_what_readers_see(page: Page, blog: Mo
     assert ended.value.status == 204
     expect(page.get_by_text("Waits")).to_be_hidden()
     expect(page.get_by_role("link", name="Moderate here")).to_be_visible()
+
+
+def test_stopping_keeps_a_token_that_was_not_ended(page: Page, blog: Moderated) -> None:
+    path = blog.write()
+    blog.submit(path, "Waits")
+    agree(page, path)
+    page.route("**/thread-moderation/session*", lambda route: route.abort())
+    stop = page.get_by_role("button", name="Stop moderating")
+    stop.click()
+    expect(page.get_by_role("alert").filter(has_text="cannot be reached")).to_be_visible()
+    assert page.evaluate("sessionStorage['commentsvc:moderator']").startswith("csb_")
+    expect(page.get_by_text("Waits")).to_be_visible()
+    page.unroute("**/thread-moderation/session*")
+    stop.click()
+    expect(page.get_by_role("link", name="Moderate here")).to_be_visible()
+    assert page.evaluate("sessionStorage['commentsvc:moderator']") is None
+
+
+def test_a_click_at_once_does_not_agree_however_late_the_script(
+    page: Page, blog: Moderated
+) -> None:
+    path = blog.write()
+
+    def slow(route: Route) -> None:
+        time.sleep(1)
+        route.continue_()
+
+    page.route("**/agree.js*", slow)
+    page.goto(f"{path}#comments?moderate")
+    page.get_by_role("link", name="Moderate here").click()
+    button = page.get_by_role("button", name="Moderate there")
+    button.click(no_wait_after=True)
+    page.wait_for_timeout(750)
+    expect(page.get_by_role("heading", name="Moderate on")).to_be_visible()
+    button.click()
+    expect(page.get_by_text("You moderate as ann.")).to_be_visible()
 
 
 def test_the_next_waiting_comment_has_the_focus(page: Page, blog: Moderated) -> None:

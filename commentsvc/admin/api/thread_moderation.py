@@ -110,8 +110,8 @@ class ThreadAnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ThreadDecisionResult(Answer, frozen=True):
     """What was done; `decision` is the number for undoing it, 0 if there is nothing to undo.
 
-    If it was not `done`, the comment was changed meanwhile by `actor`, its text if `edited`. `id`
-    is that of an answer.
+    If it was not `done`, the comment was changed meanwhile, its text if `edited`, by the moderator
+    `actor`; "" if by its author or a program. `id` is that of an answer.
     """
 
     decision: int
@@ -157,7 +157,7 @@ class ThreadModerationApi:
         {201: json_of(BegunSession)},
         query=LanguageQuery,
         body=CodeBody,
-        errors=(400, 401, 403, 415, 503),
+        errors=(400, 401, 403, 415, 429, 503),
     )
     async def begin(self, request: Request) -> Response:
         """Exchange the code of a moderator who agreed for a token.
@@ -168,8 +168,12 @@ class ThreadModerationApi:
         sent = read_small(request.json(), CodeBody, '{"code": "…", "word": "…"}', BODY_BYTES)
         now, sender = self._clock.now_ms(), origin(request.header("origin") or "")
 
-        def work(tx: Transaction) -> tuple[BegunSession, Headers]:
+        try:
             agreed = blog_sessions.read_code(self._links, sent.code, sent.word, sender, now)
+        except (BlogSessionRefused, LinkError) as error:
+            raise self._guessed(request) from error
+
+        def work(tx: Transaction) -> tuple[BegunSession, Headers]:
             token, made = blog_sessions.begin(tx, agreed, urandom(TOKEN_SIZE), self._lifetime, now)
             _who, headers = self._check(request, made)
             return BegunSession(token, rfc3339(made.expires_at)), headers
@@ -177,7 +181,7 @@ class ThreadModerationApi:
         try:
             begun, headers = await self._database.write(work)
         except (BlogSessionRefused, LinkError) as error:
-            raise _over() from error
+            raise self._guessed(request) from error
         return json_answer(begun, *headers, status=201)
 
     @handles("DELETE", f"{BASE}/session", errors=(400, 401, 403, 503), **_asks)
@@ -188,12 +192,13 @@ class ThreadModerationApi:
         return _done(call)
 
     @handles(
-        "GET", f"{BASE}/comments", WaitingList, bearer="blog", errors=(400, 401, 403, 429, 503)
+        "POST", f"{BASE}/comments", WaitingList, bearer="blog", errors=(400, 401, 403, 429, 503)
     )
     async def waiting(self, request: Request, query: WaitingQuery) -> Response:
         """The comments of a page that wait.
 
-        400 for a page of another site.
+        400 for a page of another site. Browsers do not name the origin of a page that gets
+        something from its own origin, which a blog and its comments may share; so this is a POST.
         """
         call = self._admit(request)
         page = self._sites.locate(query.url, query.site or call.session.site)
@@ -296,12 +301,15 @@ class ThreadModerationApi:
         now, sent = self._clock.now_ms(), request.bearer()
         found = self._database.read_now(blog_sessions.find, sent, now) if sent else None
         if found is None:
-            network = network_of(self._proxies.client(request))
-            if sent and (wait := self._guesses.take(network, self._clock.monotonic_ms())):
-                raise too_fast(wait)
-            raise _over()
+            raise self._guessed(request) if sent else _over()
         who, headers = self._check(request, found)
         return Admitted(found, who, headers, now)
+
+    def _guessed(self, request: Request) -> HttpError:
+        """Count a wrong token or code; return the error for it: 401, or 429 after too many."""
+        network = network_of(self._proxies.client(request))
+        wait = self._guesses.take(network, self._clock.monotonic_ms())
+        return too_fast(wait) if wait else _over()
 
     def _check(self, request: Request, session: BlogSession) -> tuple[Actor, Headers]:
         """Return what a session allows a page, and the CORS headers. Raise HttpError 403."""

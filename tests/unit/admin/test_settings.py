@@ -318,7 +318,7 @@ def test_settings_are_tried_before_they_are_saved(service: Served, seat: Seat) -
     assert "bread</textarea>" in page, "what was typed is kept"
     assert service.database.read_now(queries.listing, None, 9) == before
     assert not service.database.read_now(stored_settings.current)
-    assert "Nothing would be judged otherwise." in text(try_it(seat, spam__max_links="2"))
+    assert "Nothing would be judged differently." in text(try_it(seat, spam__max_links="2"))
 
 
 def test_what_is_set_elsewhere_or_invalid_is_not_tried(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_what_is_set_elsewhere_or_invalid_is_not_tried(tmp_path: Path) -> None:
         seat = seated(service)
         service.submit("bread")
         fields = filled(seat, "spam.max_links") | {"try": "1", "text.spam.blocked_words": "bread"}
-        assert "Nothing would be judged otherwise." in text(seat.send("settings", **fields))
+        assert "Nothing would be judged differently." in text(seat.send("settings", **fields))
         assert try_it(seat, spam__max_links="many").status == 422
         assert seat.send("settings", **{"try": "1", "group": "gone"}).status == 200
 

@@ -189,8 +189,8 @@ def test_the_same_row_gives_the_same_mail(database: Database) -> None:
     [
         ("pending", "It is waiting for approval.", 3),
         ("approved", "It is published.", 2),
-        ("spam", "It was marked as spam meanwhile.", 2),
-        ("deleted", "It was deleted meanwhile.", 0),
+        ("spam", "It was marked as spam in the meantime.", 2),
+        ("deleted", "It was deleted in the meantime.", 0),
     ],
 )
 def test_a_mail_tells_what_the_comment_is_by_now(

@@ -85,6 +85,19 @@ def test_the_same_answer_twice_is_stored_once(database: Database) -> None:
 
 
 @pytest.mark.parametrize("status", ["spam", "deleted"])
+def test_the_same_answer_again_is_shown_after_it_was_taken_back(
+    database: Database, status: str
+) -> None:
+    add(database)
+    first = answer(database).comment.id
+    decide(database, status, first)
+    assert count(database) == 1
+    again = answer(database).comment
+    assert (again.status, count(database)) == ("approved", 2)
+    assert answer(database).comment.id == again.id != first
+
+
+@pytest.mark.parametrize("status", ["spam", "deleted"])
 def test_what_readers_do_not_see_cannot_be_answered(database: Database, status: str) -> None:
     add(database)
     decide(database, status, 1)

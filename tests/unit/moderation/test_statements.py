@@ -80,6 +80,14 @@ def test_the_author_and_the_reporter_are_told_the_facts_the_ground_and_the_means
     assert "Section 185 forbids it." in text(service, to_reporter)
 
 
+def test_who_decides_in_the_same_moment_is_named_with_the_reasons(service: Served) -> None:
+    comment(service)
+    for who in ("Ann", "Mo"):
+        reasons = {1: Reasons("rules", f"{who} says so.")}
+        service.database.write_now(statements.add, [1], reasons, who, now_of(service))
+    assert [(each.actor, each.message) for each in stored(service)] == [("Mo", "Mo says so.")]
+
+
 def test_without_reasons_the_mail_says_what_it_can(service: Served) -> None:
     comment(service)
     decide(service, DELETED, None)

@@ -90,7 +90,7 @@ class BlogTab:
         return self.seat.service.ask(method, BASE + path, body, self.seat.peer, **given)
 
     def waiting(self, url: str = "/p/") -> Any:
-        answer = self.send("GET", f"/comments?url={url}")
+        answer = self.send("POST", f"/comments?url={url}")
         assert answer.status == 200, answer
         return data(answer)
 
@@ -140,11 +140,11 @@ def test_a_moderator_sees_what_waits_in_its_place_and_readers_do_not(
     assert found["moderator"] == "ann"
     assert "more" not in found
     assert shown(service) == ["Shown"]
-    assert b"eve@home.example" not in tab.send("GET", "/comments?url=/p/").body
+    assert b"eve@home.example" not in tab.send("POST", "/comments?url=/p/").body
 
 
 def test_the_answer_is_for_one_origin_and_stored_nowhere(tab: BlogTab) -> None:
-    answer = tab.send("GET", "/comments?url=/p/")
+    answer = tab.send("POST", "/comments?url=/p/")
     fields = dict(answer.headers)
     assert fields["Cache-Control"] == "no-store"
     assert (fields["Access-Control-Allow-Origin"], fields["Vary"]) == (BLOG, "Origin")
@@ -265,8 +265,8 @@ def test_what_is_spam_or_deleted_is_out_of_reach(service: Served, tab: BlogTab) 
 
 
 def test_a_token_of_one_site_does_nothing_on_another(service: Served, tab: BlogTab) -> None:
-    assert tab.send("GET", "/comments?url=/p/&site=notes").status == 403
-    assert tab.send("GET", f"/comments?url={NOTES}/p/").status in (400, 403)
+    assert tab.send("POST", "/comments?url=/p/&site=notes").status == 403
+    assert tab.send("POST", f"/comments?url={NOTES}/p/").status in (400, 403)
     for path in ("/comments/5/pin",):
         assert tab.send("PUT", path).status == 404
     seen = tab.waiting()["seen"]
@@ -276,13 +276,13 @@ def test_a_token_of_one_site_does_nothing_on_another(service: Served, tab: BlogT
     tab.seat.send("decide", one="approve.5")
     made = service.database.read_now(lambda s: s.last_id("change"))
     assert tab.send("DELETE", f"/decisions/{made}").status == 409
-    assert tab.send("GET", "/comments?url=/p/", origin=NOTES).status == 403
+    assert tab.send("POST", "/comments?url=/p/", origin=NOTES).status == 403
 
 
 @pytest.mark.parametrize("origin", ["", "null", NOTES, "https://evil.example", f"{BLOG}.evil"])
 def test_no_other_origin_uses_a_token_or_a_code(tab: BlogTab, origin: str) -> None:
     assert tab.exchange(tab.code(), origin=origin).status == 401
-    for method, path in (("GET", "/comments?url=/p/"), ("DELETE", "/session")):
+    for method, path in (("POST", "/comments?url=/p/"), ("DELETE", "/session")):
         answer = tab.send(method, path, origin=origin)
         assert answer.status == 403
         assert dict(answer.headers)["Cache-Control"] == "no-store"
@@ -293,7 +293,7 @@ def test_an_origin_that_the_site_no_longer_has_is_refused(tab: BlogTab) -> None:
     tab.origin = "https://former.example"
     row = BlogSessionTable.update(origin=tab.origin)
     tab.seat.service.database.write_now(lambda tx: tx.change(row))
-    assert tab.send("GET", "/comments?url=/p/").status == 403
+    assert tab.send("POST", "/comments?url=/p/").status == 403
 
 
 def test_a_token_is_no_api_token_no_cookie_and_no_readers_token(tab: BlogTab) -> None:
@@ -304,35 +304,45 @@ def test_a_token_is_no_api_token_no_cookie_and_no_readers_token(tab: BlogTab) ->
         ("DELETE", "/api/comments/1"),
     ):
         assert service.ask(method, path, origin=BLOG, authorization=bearer).status == 401
-    without = tab.send("GET", "/comments?url=/p/", authorization="", cookie=tab.token)
+    without = tab.send("POST", "/comments?url=/p/", authorization="", cookie=tab.token)
     assert without.status == 401
 
 
 @pytest.mark.parametrize("name", ["token", "access_token", "authorization"])
 def test_a_token_in_an_address_is_refused(tab: BlogTab, name: str) -> None:
-    answer = tab.send("GET", f"/comments?url=/p/&{name}={tab.token}", authorization="")
+    answer = tab.send("POST", f"/comments?url=/p/&{name}={tab.token}", authorization="")
     assert answer.status == 400
 
 
 def test_the_session_of_the_moderation_pages_does_not_count_here(tab: BlogTab) -> None:
     cookie = "; ".join(f"{name}={value}" for name, value in tab.seat.cookies.items())
-    answer = tab.send("GET", "/comments?url=/p/", authorization="", cookie=cookie)
+    answer = tab.send("POST", "/comments?url=/p/", authorization="", cookie=cookie)
     assert answer.status == 401
 
 
 def test_guessing_tokens_is_limited(tab: BlogTab) -> None:
     statuses = [
-        tab.send("GET", "/comments?url=/p/", authorization=f"Bearer csb_{number}").status
+        tab.send("POST", "/comments?url=/p/", authorization=f"Bearer csb_{number}").status
         for number in range(25)
     ]
     assert statuses == [401] * 20 + [429] * 5
+
+
+def test_guessing_codes_is_limited_and_writes_nothing(
+    tab: BlogTab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tab.code()
+    monkeypatch.setattr(tab.seat.service.database, "write", None)
+    given = [(f"{code}{number}", tab.word) for number in range(15)]
+    given += [(code, f"another-word-of-another-browser-{number}") for number in range(10)]
+    assert [tab.exchange(*each).status for each in given] == [401] * 20 + [429] * 5
 
 
 # ---- when it ends
 
 
 def is_over(tab: BlogTab) -> bool:
-    answer = tab.send("GET", "/comments?url=/p/")
+    answer = tab.send("POST", "/comments?url=/p/")
     assert answer.status in (200, 401, 403)
     return answer.status != 200
 
@@ -404,7 +414,7 @@ def test_a_role_that_was_taken_away_counts_at_once(service: Served) -> None:
     tab = BlogTab(seat).enter()
     for role, sites in (("viewer", []), ("moderator", ["notes"])):
         service.database.write_now(profiles.assign, "mo", role, sites)
-        assert tab.send("GET", "/comments?url=/p/").status == 403
+        assert tab.send("POST", "/comments?url=/p/").status == 403
         decision = {"action": "approve", "id": 2, "seen": 9}
         assert tab.send("POST", "/decisions", decision).status == 403
     service.database.write_now(profiles.assign, "mo", "moderator", ["blog"])
@@ -478,6 +488,24 @@ def test_no_other_page_gets_a_code(seat: Seat, page: str) -> None:
     assert seat.get(f"on-blog?page={page}&challenge={challenge()}").status == 404
 
 
+@pytest.mark.parametrize(
+    "query",
+    ["to=https://evil.example", "to=HTTP%3A%2F%2Fevil.example", "a=1&to=%2f%2Fevil.example"],
+)
+def test_an_address_that_may_lead_elsewhere_gets_no_code(seat: Seat, query: str) -> None:
+    """Such as that of an open redirect."""
+    page = f"{BLOG}/out?{query}"
+    answer = seat.send("on-blog", page=page, challenge=challenge())
+    assert answer.status == 404
+    assert "contains another one" in text(answer)
+    assert seat.send("on-blog", page=f"{BLOG}/?p=1", challenge=challenge()).status == 200
+
+
+def test_our_page_names_the_whole_address(seat: Seat) -> None:
+    answer = seat.get(f"on-blog?page={BLOG}/a/post/%3Fp=1&challenge={challenge()}")
+    assert f"<bdi>{BLOG}/a/post/?p=1</bdi>" in text(answer)
+
+
 @pytest.mark.parametrize("given", ["", "x", "a" * 44, "é" * 43, challenge() + "\n"])
 def test_a_challenge_is_a_digest(seat: Seat, given: str) -> None:
     assert seat.send("on-blog", page=PAGE, challenge=given).status == 404
@@ -543,7 +571,7 @@ def test_private_notes_and_internal_notes_are_never_shown(service: Served, tab: 
     assert service.post("/api/notes", fields).status == 202
     assert service.database.read_now(private_notes.count_new, None) == 1
     tab.seat.send("internal-note", id=2, internal="Watch her")
-    answer = tab.send("GET", "/comments?url=/p/")
+    answer = tab.send("POST", "/comments?url=/p/")
     assert b"Between us" not in answer.body
     assert b"Watch her" not in answer.body
     assert len(data(answer)["data"]) == 2
