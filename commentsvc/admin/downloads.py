@@ -1,8 +1,8 @@
 """Downloads page: everything that the service has, as a file.
 
 A download has all texts and addresses of readers, and a backup the hashes of passwords too. So it
-takes the owner's password. It is sent while it is written, in pieces: neither the memory nor the
-disk holds an export.
+takes the owner's password. An export is sent while it is written, in pieces: neither the memory nor
+the disk holds it. An archive and a backup are first made in a folder for temporary files.
 """
 
 import asyncio
@@ -28,6 +28,7 @@ from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.errors import DatabaseError
 from commentsvc.exports import contents, disqus, ndjson, wordpress
+from commentsvc.exports.hugo import DataFilesError
 from commentsvc.exports.output import Output
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Response
 from commentsvc.http.pieces import PieceFile, written
@@ -86,6 +87,7 @@ class Downloads:
         `kind` is one of KINDS, `site` the name of a site or "" for all; `who` asks for it at the
         time `now` (Unix milliseconds). Raise DownloadRefused.
         """
+        site = "" if kind == "backup" else site
         if len(self._running) >= MOST:
             raise DownloadRefused(TOO_MANY)
         pieces = self._noted(kind, written(self._writer(kind, site)))
@@ -94,7 +96,7 @@ class Downloads:
                 first = await anext(pieces, b"")
         except TimeoutError:
             raise DownloadRefused(TOO_SLOW) from None
-        except (BackupError, DatabaseError, OSError) as error:
+        except (BackupError, DatabaseError, DataFilesError, OSError) as error:
             _log.error("a download cannot be made: %s", error)
             raise DownloadRefused(FAILED) from error
         _log.info("%s downloads: %s", who, kind)
@@ -149,7 +151,8 @@ class Downloads:
                 static_pages.write(snapshot, sites, target, site, lambda _comments: made())
 
             self._database.read_alone(write)
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+            # It only writes and flushes.
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:  # type: ignore[call-overload]
                 for path in sorted(target.rglob("*")):
                     packed.write(path, path.relative_to(folder))
 

@@ -6,7 +6,6 @@ next one is made.
 """
 
 import asyncio
-import io
 import itertools
 import logging
 import threading
@@ -108,11 +107,11 @@ class PieceSender:
             del self._awaited[number]
 
 
-class PieceFile(io.RawIOBase):
+class PieceFile:
     """A file that a thread writes, and whose bytes an event loop takes in pieces.
 
-    `write` waits until the piece before is taken. It raises BrokenPipeError when nobody takes them
-    any more, or after LONGEST_MS.
+    A write waits until the piece before is taken. Each one raises BrokenPipeError once nobody takes
+    them any more, or after LONGEST_MS. Short writes are collected; `flush` gives them away.
     """
 
     def __init__(self) -> None:
@@ -120,29 +119,38 @@ class PieceFile(io.RawIOBase):
         self._given: asyncio.Queue[bytes] = asyncio.Queue()
         self._room = threading.Semaphore(1)
         self._left = False
+        self._collected = bytearray()
         self._end_ms = SYSTEM_CLOCK.monotonic_ms() + LONGEST_MS
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
 
     def is_unwanted(self) -> bool:
         """Return whether no more should be written."""
-        return self._left or SYSTEM_CLOCK.monotonic_ms() > self._end_ms
+        return self._left or SYSTEM_CLOCK.monotonic_ms() >= self._end_ms
 
     def check(self) -> None:
         """Raise BrokenPipeError if no more should be written."""
         if self.is_unwanted():
             raise BrokenPipeError
 
-    def write(self, data: "ReadableBuffer") -> int:
-        """Give `data` away, all of it; return its size."""
-        view = memoryview(data).cast("B")
-        for at in range(0, len(view), LARGEST):
-            self._room.acquire()
-            self.check()
-            self._give(bytes(view[at : at + LARGEST]))
-        return len(view)
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Give `data` away, all of it, now or later; return its size."""
+        self._collected += data
+        while len(self._collected) >= LARGEST:
+            self._give_in_turn(bytes(self._collected[:LARGEST]))
+            del self._collected[:LARGEST]
+        return memoryview(data).nbytes
+
+    def flush(self) -> None:
+        """Give away what was collected."""
+        if self._collected:
+            self._give_in_turn(bytes(self._collected))
+            self._collected.clear()
+
+    def _give_in_turn(self, piece: bytes) -> None:
+        self.check()  # `leave` makes room once only
+        rest_ms = self._end_ms - SYSTEM_CLOCK.monotonic_ms()
+        self._room.acquire(timeout=max(0, rest_ms) / 1_000)
+        self.check()
+        self._give(piece)
 
     def _give(self, piece: bytes) -> None:
         self._loop.call_soon_threadsafe(self._given.put_nowait, piece)
@@ -151,6 +159,7 @@ class PieceFile(io.RawIOBase):
         """Call `write` with this file, on a thread; its end is a piece of no bytes."""
         try:
             write(self)
+            self.flush()
         finally:
             self._give(b"")
 
@@ -177,3 +186,5 @@ async def written(write: Callable[[PieceFile], object]) -> AsyncGenerator[bytes]
     finally:
         file.leave()
         await asyncio.wait([writing])
+        if not writing.cancelled():
+            writing.exception()  # of a write for nobody; otherwise asyncio would log it

@@ -14,6 +14,7 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Select
 from commentsvc.db.schema.comments import (
     ApiTokenTable,
+    BlogSessionTable,
     CommentImageTable,
     CommentTable,
     ImageTable,
@@ -39,6 +40,7 @@ NAMES: Final[dict[Any, tuple[str, ...]]] = {
     MentionTable: ("source", "url"),
     FollowedPostTable: ("url", "address"),
     SettingChangeTable: (),
+    BlogSessionTable: (),
 }
 LISTS: Final[tuple[Any, ...]] = (ModeratorTable, InvitationTable, ApiTokenTable)
 # The tables whose rows belong to a site, with the columns of which a site has each value once.

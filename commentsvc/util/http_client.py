@@ -23,7 +23,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
 from typing import Any, ClassVar, Final, NamedTuple
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from commentsvc.util.connect import connect, look_up
 from commentsvc.util.error_texts import error_text
@@ -47,6 +47,7 @@ ADDRESS: Final = "+!$%&'()*,/:;=?@[]|~"
 EMPTY: Final[Mapping[str, str]] = {}
 
 STRANGER_PORTS: Final = (80, 443)  # that an address of a stranger may name
+USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
 class RemoteError(Exception):
@@ -128,7 +129,10 @@ class _Client:
             try:
                 url = urljoin(url, location)
                 there = urlsplit(url)
-                is_known = there.port in (None, first.port) and there.hostname == first.hostname
+                is_known = there.hostname == first.hostname and (
+                    _port(there) == _port(first)
+                    or {_port(there), _port(first)} <= {*STRANGER_PORTS}
+                )
                 client = self if is_known else self._elsewhere()
             except ValueError as error:
                 message = f"it redirects to what is no address: {location[:200]}"
@@ -145,9 +149,8 @@ class _Client:
         parts = urlsplit(url)
         # As browsers write it. Python's resolver takes "ß" for "ss", and minutes for a long name.
         host = host_name(parts.hostname or "")
-        usual = {"http": 80, "https": 443}.get(parts.scheme)
-        port = usual if parts.port is None else parts.port
-        if not host or usual is None or port is None:
+        port = _port(parts)
+        if not host or parts.scheme not in USUAL_PORTS or port is None:
             raise RemoteError("it is no http address")
         sent = {
             "Host": (f"[{host}]" if ":" in host else host)
@@ -216,6 +219,11 @@ class _RedirectClient(StrangerClient):
     """Sends requests to where an address of the settings redirects."""
 
     ADVICE = "write into the settings where the redirect leads"
+
+
+def _port(parts: SplitResult) -> int | None:
+    """Return the port of an address. Raise ValueError if it is none."""
+    return USUAL_PORTS.get(parts.scheme) if parts.port is None else parts.port
 
 
 async def _in_time(deadline: float, sending: Coroutine[Any, Any, Fetched]) -> Fetched:

@@ -31,6 +31,7 @@ class RobotRules(NamedTuple):
 
 def parse(text: str, agent: str) -> RobotRules:
     """Return the rules of a robots.txt for the product `agent`, or else those for all ("*")."""
+    ours = {agent.lower(), "*"}
     groups: dict[str, list[tuple[bool, str]]] = {}
     named: list[str] = []
     sitemaps, is_in_rules = [], False
@@ -43,15 +44,18 @@ def parse(text: str, agent: str) -> RobotRules:
             named = [] if is_in_rules else named
             named.append(re.split(r"[/\s]", value.lower())[0])
             is_in_rules = False
-            groups.setdefault(named[-1], [])
+            if named[-1] in ours:
+                groups.setdefault(named[-1], [])
         elif key in ("allow", "disallow"):
             is_in_rules = True
-            for name in named if value else ():
-                groups[name].append((key == "allow", _pattern(value)))
+            if value and not ours.isdisjoint(named):
+                rule = (key == "allow", _pattern(value))
+                for name in ours.intersection(named):
+                    groups[name].append(rule)
         elif key == "sitemap":
             sitemaps.append(value)
-    ours = groups.get(agent.lower(), groups.get("*", []))
-    return RobotRules(tuple(ours), tuple(sitemaps))
+    rules = groups.get(agent.lower(), groups.get("*", []))
+    return RobotRules(tuple(rules), tuple(sitemaps))
 
 
 def _pattern(value: str) -> str:

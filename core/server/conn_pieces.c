@@ -37,13 +37,13 @@ enum conn_next conn_pieces_begin(struct conn *conn, struct context *context, str
 {
     if (!reply->chunked)
         conn->persistence = PERSIST_NOT;
+    conn->in_pieces = true;
     struct response_view view = rendered_view(reply, &reply->full);
     bool more = conn->input.size > 0;
     if (conn_answer(conn, context, &view, more, reply->python_us) == CONN_CLOSE ||
         !conn_send(conn, context))
         return CONN_CLOSE;
     stats_count_latency(&context->stats, clock_exact() - conn->miss_started);
-    conn->in_pieces = true;
     conn->request = take_request(reply);
     return go_on(conn, context);
 }

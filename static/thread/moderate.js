@@ -82,12 +82,13 @@ export async function addLinks(thread) {
 /** Add a link to the page where a moderator agrees, to the bar of the thread. */
 async function offer(thread) {
   const bar = thread.host.querySelector(".commentsvc-bar > .commentsvc-actions");
-  if (!bar || bar.querySelector("[href*='/moderation/on-blog']") || !isSecureContext) return;
+  if (!bar || !isSecureContext) return;
   const { here } = await loadMessages(thread.host, "-moderation");
   const word = tab(WORD) ?? tab(WORD, randomId());
-  if (!word || bar.querySelector("[href*='/moderation/on-blog']")) return;
+  if (!word) return;
   const page = location.href.split("#")[0];
   const query = new URLSearchParams({ page, challenge: await digest(word) });
+  if (bar.querySelector("[href*='/moderation/on-blog']")) return; // it was called twice meanwhile
   bar.append(h("a.link", { href: `${base}moderation/on-blog?${query}`, rel: "noopener" }, here));
 }
 

@@ -417,7 +417,8 @@ def test_links_to_the_same_page_work_with_any_base_address(
     open_thread("#commentsvc-2?moderate", more=f'<base href="{base}" target="_blank">', depth="1")
     here = page.url.partition("#")[0]
     thread = page.locator("section.commentsvc-thread")
-    expect(thread.get_by_role("link", name="Moderate")).to_have_count(3)
+    expect(thread.get_by_role("link", name="Moderate", exact=True)).to_have_count(3)
+    expect(thread.get_by_role("link", name="Moderate here")).to_have_count(1)
     expect(thread.locator("pre[tabindex]")).to_have_count(1)
     assert page.url == here + "#commentsvc-2"
     assert [address.partition("#")[0] for address in thread.evaluate(SAME_PAGE)] == [

@@ -41,7 +41,7 @@ def test_a_reader_who_does_not_write_loads_nothing_for_it(
     open_form(page)
     page.wait_for_load_state("networkidle")
     assert sorted(loaded(answers)) == sorted(
-        ["/api/form-token", "/static/locales/en-GB-form.json"]
+        ["/api/form-token", "/static/locales/en-GB-form.json", "/static/thread/accent.js"]
         + [f"/static/{name}" for name in WRITING]
     )
 

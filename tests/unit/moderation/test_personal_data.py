@@ -71,6 +71,7 @@ def test_all_of_it_is_told(database: Database) -> None:
                 "published": "2026-11-18T11:06:40Z",
                 "edited": None,
                 "votes": 0,
+                "reactions": {},
                 "images": [],
                 "internal_notes": [],
                 "reasons_given": [],
