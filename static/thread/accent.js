@@ -16,7 +16,7 @@ function luminance(probe, color) {
 
 /**
  * Give a thread the colour of the blog's links as its accent, where that was chosen and can be read:
- * on white below dark text, on #222 below light text.
+ * on #f0f0f0 below dark text, on #2c2c2c below light text.
  */
 export function followLinks({ style, firstChild: thread }) {
   style.removeProperty("--commentsvc-accent");
@@ -31,7 +31,7 @@ export function followLinks({ style, firstChild: thread }) {
   if (isNaN(text)) return;
   const isDark = text > 0.3;
   thread.style.colorScheme = isDark ? "dark" : "light";
-  const isRead = isDark ? link > 0.25 : link < 0.183;
+  const isRead = isDark ? link > 0.29 : link < 0.155;
   if (isRead && link != text && link != usual && accent.includes("currentColor")) {
     style.setProperty("--commentsvc-accent", color);
     style.setProperty("--commentsvc-on-accent", isDark ? "#000" : "#fff");
