@@ -49,7 +49,8 @@ def opened(page: Page, pages: dict[str, str]) -> Iterator[str]:
         if path.startswith("/static/") and file.exists():
             route.fulfill(path=file, content_type=TYPES[file.suffix])
         else:
-            html = pages.get(unquote(name), "")
+            # One leads back to the blog at once.
+            html = pages.get(unquote(name), "").replace('http-equiv="refresh"', "")
             route.fulfill(status=200 if html else 404, body=html, content_type="text/html")
 
     page.route(f"{SERVICE}/**", answer)

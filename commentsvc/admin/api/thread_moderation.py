@@ -184,7 +184,7 @@ class ThreadModerationApi:
             raise self._guessed(request) from error
         return json_answer(begun, *headers, status=201)
 
-    @handles("DELETE", f"{BASE}/session", errors=(400, 401, 403, 503), **_asks)
+    @handles("DELETE", f"{BASE}/session", errors=(400, 401, 403, 429, 503), **_asks)
     async def end(self, request: Request) -> Response:
         """End the token."""
         call = self._admit(request)
@@ -227,7 +227,7 @@ class ThreadModerationApi:
         f"{BASE}/decisions",
         ThreadDecisionResult,
         body=ThreadDecisionBody,
-        errors=(400, 401, 403, 404, 415, 503),
+        errors=(400, 401, 403, 404, 415, 429, 503),
         **_asks,
     )
     async def decide(self, request: Request) -> Response:
@@ -247,7 +247,7 @@ class ThreadModerationApi:
         "DELETE",
         f"{BASE}/decisions/{{id}}",
         ThreadDecisionResult,
-        errors=(400, 401, 403, 404, 409, 503),
+        errors=(400, 401, 403, 404, 409, 429, 503),
         **_asks,
     )
     async def undo(self, request: Request) -> Response:
@@ -261,7 +261,7 @@ class ThreadModerationApi:
         f"{BASE}/comments/{{id}}/answers",
         ThreadDecisionResult,
         body=ThreadAnswerBody,
-        errors=(400, 401, 403, 404, 409, 415, 503),
+        errors=(400, 401, 403, 404, 409, 415, 429, 503),
         **_asks,
     )
     async def answer(self, request: Request) -> Response:
@@ -273,14 +273,18 @@ class ThreadModerationApi:
         number = request.number()
         return await self._decided(call, in_thread.answer, number, text, sent.seen, call.now)
 
-    @handles("PUT", f"{BASE}/comments/{{id}}/pin", errors=(400, 401, 403, 404, 409, 503), **_asks)
+    @handles(
+        "PUT", f"{BASE}/comments/{{id}}/pin", errors=(400, 401, 403, 404, 409, 429, 503), **_asks
+    )
     async def pin(self, request: Request) -> Response:
         """Pin a comment to the top of its page."""
         call = self._admit(request)
         await self._database.write(in_thread.pin, call.who, request.number(), pinned=True)
         return _done(call)
 
-    @handles("DELETE", f"{BASE}/comments/{{id}}/pin", errors=(400, 401, 403, 404, 503), **_asks)
+    @handles(
+        "DELETE", f"{BASE}/comments/{{id}}/pin", errors=(400, 401, 403, 404, 429, 503), **_asks
+    )
     async def unpin(self, request: Request) -> Response:
         """Unpin a comment."""
         call = self._admit(request)
