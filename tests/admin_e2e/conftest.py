@@ -19,6 +19,7 @@ def service(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         made = command("moderator", "add", "ann", "--data", data, given=PASSWORD)
         assert made.code == 0, made
         yield service
+        print(service.log.read_text()[-4_000:])  # pytest shows it if the last test has failed
 
 
 @pytest.fixture(scope="module")
