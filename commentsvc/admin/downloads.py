@@ -151,8 +151,8 @@ class Downloads:
                 static_pages.write(snapshot, sites, target, site, lambda _comments: made())
 
             self._database.read_alone(write)
-            # It only writes and flushes.
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:  # type: ignore[call-overload]
+            pack = partial(zipfile.ZipFile, mode="w", compression=zipfile.ZIP_DEFLATED)
+            with pack(file) as packed:  # it only writes and flushes
                 for path in sorted(target.rglob("*")):
                     packed.write(path, path.relative_to(folder))
 
