@@ -160,7 +160,7 @@ def page(blog: Blog, service: Service, chromium: Browser) -> Iterator[Page]:
     failures: list[Request] = []
     with visit(chromium, blog.origin) as context, watched_tab(context) as page:
         page.on("request", lambda request: asked.append(request.url))
-        page.on("requestfailed", failures.append)
+        page.on("requestfailed", lambda request: failures.append(request))
         page.on("response", lambda each: failed.append(each.url) if each.status >= 400 else None)
         page.on("console", lambda said: failed.append(said.text) if said.type == "error" else None)
         yield page

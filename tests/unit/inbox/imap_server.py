@@ -192,6 +192,9 @@ class ImapServer:
             os.killpg(self._process.pid, signal.SIGKILL)  # else some last for ten seconds
             self._process.wait(20)
             self._process = None
+            # Otherwise the next one waits for two minutes until it takes them for left behind.
+            for lock in (self.folder / "mail").glob("*.lock"):
+                lock.unlink()
 
     @contextlib.contextmanager
     def mailbox(self) -> Iterator[IMAPClient]:
