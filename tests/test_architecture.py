@@ -251,6 +251,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "settings.types": "test_loader: each value in and out of its bounds",
     "exports.columns": "imports/store/test_native_store: an export, and its import",
     "exports.disqus": "exports/test_wordpress: all formats of other programs",
+    "exports.formats": "cli/test_export and admin/test_downloads: each format",
     "exports.output": "exports/test_ndjson",
     "exports.xml_text": "exports/test_wordpress: hostile texts",
     "compat.isso.messages": "compat/isso/test_routes: requests go in, responses come out",

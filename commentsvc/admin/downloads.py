@@ -27,7 +27,7 @@ from commentsvc.backup.result import BackupError
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
 from commentsvc.db.errors import DatabaseError
-from commentsvc.exports import contents, disqus, ndjson, wordpress
+from commentsvc.exports import contents, formats
 from commentsvc.exports.hugo import DataFilesError
 from commentsvc.exports.output import Output
 from commentsvc.http.messages import NO_SNIFFING, NOT_STORED, Response
@@ -130,15 +130,7 @@ class Downloads:
 
         def write(snapshot: Snapshot, file: PieceFile) -> None:
             output = Output(file)  # type: ignore[arg-type]  # it only writes
-            of_sites = origins(self._sites)
-            if kind == "commentsvc":
-                ndjson.write(contents.records(snapshot, selection), output)
-            elif kind == "disqus":
-                disqus.write(contents.pages(snapshot, selection), of_sites, output)
-            else:
-                waiting = contents.pages(snapshot, selection, pending=True)
-                wordpress.write(waiting, of_sites, output)
-            output.flush()
+            formats.write(kind, snapshot, selection, origins(self._sites), output)
 
         return lambda file: self._database.read_alone(write, file)
 

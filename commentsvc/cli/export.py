@@ -125,7 +125,7 @@ def export(
 
     from commentsvc.cli import client
     from commentsvc.db.connection import Snapshot
-    from commentsvc.exports import contents, disqus, ndjson, wordpress
+    from commentsvc.exports import contents, formats
     from commentsvc.exports.output import Output
 
     selection = contents.Selection(site, since, anonymous)
@@ -133,14 +133,7 @@ def export(
     def write(snapshot: Snapshot, file: BinaryIO) -> int:
         with _progress(contents.comment_count(snapshot)) as advance:
             output = Output(file, advance)
-            if form == "commentsvc":
-                ndjson.write(contents.records(snapshot, selection), output)
-            elif form == "disqus":
-                disqus.write(contents.pages(snapshot, selection), origins, output)
-            else:
-                waiting = contents.pages(snapshot, selection, pending=True)
-                wordpress.write(waiting, origins, output)
-            output.flush()
+            formats.write(form, snapshot, selection, origins, output)
         return output.comments
 
     origins = _origins(data, settings_file) if form in ABSOLUTE else {}
