@@ -73,6 +73,14 @@ def assert_accessible(page: Page, request: pytest.FixtureRequest) -> Callable[[]
     return assert_accessible
 
 
+def set_up(page: Page, system: Scheme, chosen: str | None, width: int) -> None:
+    """Give the window its width, the system its colours, and the blog those of its switch."""
+    page.set_viewport_size({"width": width, "height": 740})
+    page.emulate_media(color_scheme=system)
+    if chosen:
+        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+
+
 def assert_fits(page: Page) -> None:
     """Check that nothing is wider than the window."""
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -88,10 +96,7 @@ def test_a_form_that_asks_for_more_has_no_violation(
     chosen: str | None,
     width: int,
 ) -> None:
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
-    if chosen:
-        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+    set_up(page, system, chosen, width)
     answers.notify = answers.sign_in = True
     guidelines = '<div lang="en">\n<p>Be kind. <a href="/privacy/">Privacy</a></p></div>'
     answers.asks = {"guidelines": guidelines, "agreement": "I agree to the guidelines"}
@@ -122,10 +127,7 @@ def test_a_thread_in_use_has_no_violation(
     chosen: str | None,
     width: int,
 ) -> None:
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
-    if chosen:
-        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+    set_up(page, system, chosen, width)
     answers.comments = list(AWKWARD)
     answers.notify = answers.sign_in = True
     open_post()
@@ -223,10 +225,7 @@ def test_reactions_to_comments_have_no_violation(
     chosen: str | None,
     width: int,
 ) -> None:
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
-    if chosen:
-        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+    set_up(page, system, chosen, width)
     answers.emoji = [*"👍👎😄😮😢🎉👏🚀👀💡🦄", "❤️"]
     few, many = {"👍": 2, "❤️": 1}, dict.fromkeys(answers.emoji, 1_234)
     answers.comments = [
@@ -259,10 +258,7 @@ def test_a_private_note_and_a_correction_have_no_violation(
     chosen: str | None,
     width: int,
 ) -> None:
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
-    if chosen:
-        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+    set_up(page, system, chosen, width)
     form = test_private_notes.begin(page, answers)
     fill(form)
     form.get_by_label(test_private_notes.PRIVATE).check()
