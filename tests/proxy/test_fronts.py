@@ -15,7 +15,7 @@ from PIL import Image
 from commentsvc.api.images import OVERSIZED
 from loadtest.proxies.configs import TLS_ONLY
 from tests.conftest import find_program
-from tests.e2e.program import ROOT
+from tests.e2e.program import ROOT, wait_for
 from tests.proxy.client import Client
 from tests.proxy.conftest import Network
 from tests.proxy.proxies import HOST, proxy_users
@@ -41,7 +41,8 @@ def test_whoever_reads_requests_is_not_root(front: Client, request: pytest.Fixtu
     users = {"haproxy": "haproxy", "haproxy-tcp": "haproxy", "hitch": "_hitch"}
     name = request.node.callspec.params["front"]
     if os.geteuid() == 0 and name in users:  # our files do not set the users of the others
-        assert proxy_users(front.values) == {users[name]}
+        expected = {users[name]}  # a process that has just begun is root until it gives that up
+        wait_for(lambda: proxy_users(front.values) == expected, f"all of {name} to be {expected}")
     assert front.ask("GET", COUNT).status == 200
     unit = (ROOT / "config/systemd/commentsvc.socket").read_text()
     assert {"SocketGroup=www-data", "SocketMode=0660"} <= set(unit.splitlines())
