@@ -34,7 +34,7 @@ from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, S
 from commentsvc.util.clock import SYSTEM_CLOCK
 from tests.admin_e2e.moderator_browser import PASSWORD, sign_in
 from tests.conftest import FLAGS, chromium_program, find_program
-from tests.e2e.program import Service, command, serving
+from tests.e2e.program import Service, change, command, serving
 from tests.unit.database_fixture import add
 from tests.unit.database_fixture import opened as stored
 from tests.widget.browser import POST, ROOT, Blog, build_blog, open_form, serve
@@ -359,9 +359,8 @@ def by_mail(browser: Browser, data: Path) -> None:
     with serving(data, SETTINGS | MAILS) as service:
         keys = edit_tokens.load_keys(data / data_dir.SECRET_KEY, "")
         client.write(data, ReceiveComment(**asdict(mail)))
-        database = sqlite3.connect(data / data_dir.DATABASE)
-        [(moment,)] = database.execute("SELECT received_at FROM mailed_comment").fetchall()
-        database.close()
+        with closing(service.rows()) as database:
+            [(moment,)] = database.execute("SELECT received_at FROM mailed_comment").fetchall()
         token = SignedLinks(keys).make("submit", 1, moment, expires=now + HOUR)
         for scheme in SCHEMES:
             with opened(browser, service.address, scheme, 760, 560) as page:
@@ -381,13 +380,13 @@ def moved(browser: Browser, data: Path) -> None:
         for url, title, *_ in pages:
             service.submit(url, "I keep all of mine.", author="Ines", title=title)
         assert command("moderator", "add", "ann", "--data", data, given=PASSWORD).code == 0
-        with closing(sqlite3.connect(data / data_dir.DATABASE)) as database, database:
-            row = (
-                "INSERT INTO unlisted_page (thread_id, url, state, target, next_at)"
-                " SELECT id, url, ?, ?, ? FROM thread WHERE url = ?"
-            )
-            later = SYSTEM_CLOCK.now_ms() + 24 * HOUR
-            database.executemany(row, [(each[2], each[3], later, each[0]) for each in pages])
+        row = (
+            "INSERT INTO unlisted_page (thread_id, url, state, target, next_at)"
+            " SELECT id, url, ?, ?, ? FROM thread WHERE url = ?"
+        )
+        later = SYSTEM_CLOCK.now_ms() + 24 * HOUR
+        for url, _, state, target in pages:
+            change(data, row, state, target, later, url)
         for scheme in SCHEMES:
             with opened(browser, service.address, scheme, 1100, 700) as page:
                 sign_in(page)

@@ -1144,6 +1144,17 @@ def test_connections_to_sqlite_are_closed() -> None:
     assert not found
 
 
+def test_a_database_beside_a_service_is_opened_by_one_function() -> None:
+    """Any other connection may make a checkpoint, and the service refuses what comes then."""
+    without_service = {"tests/e2e/test_errors.py", "tests/pictures.py"}  # at that moment
+    outside = {
+        relative(path)
+        for path in python_files(ROOT / "tests")
+        if "sqlite3.connect(" in path.read_text() and ROOT / "tests/unit" not in path.parents
+    } - {"tests/test_architecture.py"}
+    assert outside - without_service == {"tests/e2e/program.py"}
+
+
 def is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Return whether it is a command of the command line; each parameter of those is an option."""
     return any(".command(" in ast.unparse(one) for one in function.decorator_list)

@@ -1,7 +1,6 @@
 """Mails, and the pages they link to, in a browser: on a phone and a desktop, light and dark."""
 
 import itertools
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -125,7 +124,7 @@ def test_everybody_can_use_the_pages_for_signing_in_and_following(
 
 def newest_link(service: Service) -> tuple[int, int]:
     """Return the id and the time of the newest mailed link for signing in."""
-    with closing(sqlite3.connect(service.data / "comments.sqlite3")) as database:
+    with closing(service.rows()) as database:
         rows = database.execute("SELECT max(id), asked_at FROM sign_in_link").fetchall()
     [(number, asked_at)] = rows
     return int(number), int(asked_at)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 120.0  # seconds; the machine may be busy
 ROOT = Path(__file__).parents[2]
+# A connection beside a service leaves the checkpoints to it. Otherwise it makes one as soon as the
+# log has 1,000 pages, and from then on the service stores nothing: another has written to its file.
+BESIDE_SERVICE = "PRAGMA wal_autocheckpoint = 0"
 
 
 def environment(more: Mapping[str, str]) -> dict[str, str]:
@@ -86,7 +89,9 @@ def _connected(data: Path, url: str, *, read_only: bool) -> Any:  # Any: as abov
         return PostgresqlConnection(url, read_only=read_only)
     path = (data / "comments.sqlite3").as_uri()
     mode = "ro" if read_only else "rw"
-    return sqlite3.connect(f"{path}?mode={mode}", uri=True, timeout=30, isolation_level=None)
+    made = sqlite3.connect(f"{path}?mode={mode}", uri=True, timeout=30, isolation_level=None)
+    made.execute(BESIDE_SERVICE)
+    return made
 
 
 def wait_for(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:

@@ -23,6 +23,7 @@ from commentsvc.db.query import Query, bound
 from commentsvc.model import Comment
 from commentsvc.moderation import changes
 from commentsvc.settings.schema import DatabaseSettings
+from tests.e2e.program import BESIDE_SERVICE
 from tests.postgresql_server import Server
 
 HOUR = 3_600_000
@@ -99,7 +100,9 @@ def connected(folder: Path) -> Any:  # Any: sqlite3's connection, or one with it
     path = location(folder)
     if isinstance(path, str):
         return PostgresqlConnection(path)
-    return sqlite3.connect(path, isolation_level=None)
+    made = sqlite3.connect(path, isolation_level=None)
+    made.execute(BESIDE_SERVICE)
+    return made
 
 
 # From the tables of today to those before addresses had keys, with a mailbox that was typed twice.

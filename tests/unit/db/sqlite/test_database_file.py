@@ -17,7 +17,8 @@ from commentsvc.db.database import Database
 from commentsvc.db.sqlite.database_file import RESCUED, DatabaseReplaced
 from commentsvc.settings.data_dir import DATABASE
 from commentsvc.settings.schema import DatabaseSettings
-from tests.unit.database_fixture import add, opened
+from tests.e2e.program import change
+from tests.unit.database_fixture import add, connected, opened
 
 pytestmark = pytest.mark.sqlite_only("PostgreSQL looks after its files")
 
@@ -169,6 +170,19 @@ def test_checkpoints_of_litestream_are_no_change_but_another_file_is(data: Path)
         replace(file)
         with pytest.raises(DatabaseReplaced):
             add(database)
+
+
+def test_what_tests_change_beside_a_service_is_no_checkpoint(data: Path) -> None:
+    """Also with more pages in the log than those after which SQLite makes one by itself."""
+    statement = "UPDATE site SET name = name"
+    with opened(data) as database:
+        while (data / f"{DATABASE}-wal").stat().st_size < 2_000 * 4_096:
+            add(database, source="x" * 1_000_000)
+        change(data, statement)
+        with closing(connected(data)) as other:
+            other.execute(statement)
+        assert not database.seems_replaced
+        add(database)
 
 
 def test_a_backup_and_reading_commands_are_no_change(data: Path, tmp_path: Path) -> None:
