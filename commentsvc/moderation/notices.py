@@ -22,8 +22,8 @@ from commentsvc.db.query import Among, ids_text
 from commentsvc.db.schema.comments import CommentTable, SiteTable
 from commentsvc.db.schema.outbox import OutboxTable
 from commentsvc.feedback.reports import Reason
-from commentsvc.model import AKISMET, AUTHOR, CLASSIFIER, DELETED
-from commentsvc.moderation import statements
+from commentsvc.model import AKISMET, AUTHOR, CLASSIFIER, DELETED, STATUS
+from commentsvc.moderation import history, statements
 from commentsvc.moderation.statements import StatementOfReasons
 from commentsvc.outbox import MailAddress
 from commentsvc.util.origin import address_key
@@ -71,11 +71,18 @@ def decided(
 
 
 def statement(snapshot: Snapshot, outbox_id: int) -> StatementOfReasons | None:
-    """Return the reasons for the decision that a mail tells; None without, or if it is deleted."""
+    """Return the reasons for the decision that a mail tells; None without, or if it is deleted.
+
+    If the status has changed again before the mail was due, they are those for the last change.
+    """
     row = outbox.find(snapshot, outbox_id)
     if row is None or row.comment_id is None:
         return None
-    return statements.of_decision(snapshot, row.comment_id, row.created_at - UNDO_TIME)
+    changes = history.last_changes(snapshot, row.comment_id, STATUS)
+    moments = [each.created_at if each.undone_at is None else each.undone_at for each in changes]
+    last = max((moment for moment in moments if moment <= row.due_at), default=0)
+    decided_at = max(row.created_at - UNDO_TIME, last)
+    return statements.of_decision(snapshot, row.comment_id, decided_at)
 
 
 def _mail(tx: Transaction, kind: str, to: MailAddress, comment_id: int, now: int) -> None:

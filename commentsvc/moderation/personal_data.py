@@ -23,6 +23,7 @@ from commentsvc.feedback import reports
 from commentsvc.model import Entry, reaction_counts
 from commentsvc.moderation import internal_notes, private_notes, statements
 from commentsvc.readers import mailed_comments
+from commentsvc.util.i18n import translate
 from commentsvc.util.origin import address_key
 from commentsvc.util.timestamps import rfc3339
 
@@ -264,5 +265,10 @@ def _written(snapshot: Snapshot, entry: Entry) -> ExportedComment:
             for content in images.of_comment(snapshot, comment.id)
         ],
         [note.message for note in internal_notes.of_comment(snapshot, comment.id)],
-        [each.message for each in statements.of_comment(snapshot, comment.id) if each.message],
+        [
+            ": ".join(
+                filter(None, (translate(statements.NAMES.get(each.ground, "")), each.message))
+            )
+            for each in statements.of_comment(snapshot, comment.id)
+        ],
     )

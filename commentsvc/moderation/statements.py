@@ -14,7 +14,7 @@ import msgspec
 
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
-from commentsvc.db.schema.moderation import StatementOfReasonsTable
+from commentsvc.db.schema.moderation import ChangeTable, StatementOfReasonsTable
 from commentsvc.model import GROUNDS
 from commentsvc.util.i18n import Message
 from commentsvc.util.i18n import gettext as _
@@ -84,6 +84,26 @@ def withdraw(tx: Transaction, undone: Collection[tuple[int, int]]) -> None:
         is_its = StatementOfReasonsTable.comment == comment_id
         at_that = StatementOfReasonsTable.decided_at == moment
         tx.change(StatementOfReasonsTable.delete().where(is_its, at_that))
+
+
+def withdraw_kept(tx: Transaction, decision_id: int) -> None:
+    """Delete the statements of a decision for comments that it left as they were: see ChangeTable.
+
+    They have its time and moderator, and no change by it.
+    """
+    [(moment, who), *_] = tx.query(
+        ChangeTable.select(ChangeTable.created_at, ChangeTable.actor)
+        .where(ChangeTable.decision_id == decision_id)
+        .limit(1)
+    )
+    changed = ChangeTable.select(ChangeTable.comment).where(ChangeTable.decision_id == decision_id)
+    tx.change(
+        StatementOfReasonsTable.delete().where(
+            StatementOfReasonsTable.decided_at == moment,
+            StatementOfReasonsTable.actor == who,
+            StatementOfReasonsTable.comment.not_in(changed),
+        )
+    )
 
 
 @prepared

@@ -86,6 +86,7 @@ def decision(tx: Transaction, decision_id: int, who: str, now: int) -> ChangeRes
         raise NothingToUndo(
             _("decision %(number)s does not exist, or has been undone", number=decision_id)
         )
+    statements.withdraw_kept(tx, decision_id)
     return _undo(tx, rows, who, now)
 
 

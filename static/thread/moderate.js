@@ -7,6 +7,7 @@ import { randomId, send } from "../send.js";
 const MARK = "commentsvc-moderator="; // before a code in the page's address
 const TOKEN = "commentsvc:moderator"; // in sessionStorage, so that it ends with this tab
 const WORD = "commentsvc:moderator-word"; // whose digest the moderation pages get
+const DRAFT = "commentsvc:moderator-answer "; // before the id of a comment
 
 let isEntering = false; // the code is being exchanged
 
@@ -70,13 +71,19 @@ export async function addLinks(thread) {
       tab(TOKEN, "");
       return addLinks(thread);
     };
-    return moderate(thread, { token, leave, link });
+    const draft = (id, text) => tab(DRAFT + id, text);
+    return moderate(thread, { token, leave, link, draft, forget });
   }
   for (const actions of thread.host.querySelectorAll("article > .commentsvc-actions")) {
     if (actions.querySelector("[href*='/moderation/comment']")) continue;
     actions.append(link(actions.closest(".commentsvc-comment").commentId));
   }
   await offer(thread);
+}
+
+/** Remove the answers that were not sent. */
+function forget() {
+  for (const name of Object.keys(sessionStorage)) if (name.startsWith(DRAFT)) tab(name, "");
 }
 
 /** Add a link to the page where a moderator agrees, to the bar of the thread. */

@@ -1,6 +1,6 @@
 // Moderating in the thread, for a tab that has a moderator's token for this blog
 
-import { actionButton, h, loadMessages, loadStylesheet, storage } from "../common.js";
+import { actionButton, h, loadMessages, loadStylesheet } from "../common.js";
 import { showCounts } from "../counts.js";
 import { errorText, send } from "../send.js";
 import { addButtons as mark } from "./own_buttons.js";
@@ -15,7 +15,8 @@ const ICONS = {
 
 /**
  * Show what waits in the thread, and what a moderator with a `token` can do. `leave` forgets the
- * token, `link` makes the link to a comment on the moderation pages.
+ * token, `link` makes the link to a comment on the moderation pages. `draft` returns the answer to a
+ * comment that was not sent, and keeps a new one, in this tab; `forget` removes all of these.
  */
 export async function moderate(thread, access) {
   if (thread.own instanceof ThreadModeration) return;
@@ -169,9 +170,9 @@ class ThreadModeration extends OwnComments {
     const isOpen = item.querySelector(":scope > form");
     tree.element.querySelector("form")?.reset();
     if (isOpen) return;
-    const draft = "answer " + id;
+    const { draft } = this.#access;
     const label = this.#texts.answerTo.replace("#", () => author);
-    const value = storage.get(draft) ?? "";
+    const value = draft(id) ?? "";
     const field = h("textarea.input", { value, ariaLabel: label, placeholder: label, dir: "auto", rows: 3, required: true });
     const cancel = h("button.link", { type: "reset" }, messages.cancel);
     // In an element of its own, since an empty one in the form is hidden
@@ -180,14 +181,14 @@ class ThreadModeration extends OwnComments {
       form.remove();
       item.querySelector("article [name=moderate-answer]")?.focus();
     };
-    field.addEventListener("input", () => storage.set(draft, field.value));
+    field.addEventListener("input", () => draft(id, field.value));
     form.addEventListener("reset", close);
     form.addEventListener("keydown", ({ key }) => key == "Escape" && close());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#run(async () => {
         await this.#answer(id, field.value, () => {
-          storage.set(draft, undefined);
+          draft(id, "");
           form.remove();
         });
       }, id);
@@ -255,6 +256,7 @@ class ThreadModeration extends OwnComments {
     await this.#send("DELETE", "session").catch((failure) => {
       if (failure.status != 401) throw failure;
     });
+    this.#access.forget();
     await this.#show(this.#texts.over);
   }
 

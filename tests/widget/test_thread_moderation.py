@@ -322,11 +322,16 @@ def test_stopping_ends_the_token_and_shows_what_readers_see(page: Page, blog: Mo
     path = blog.write()
     blog.submit(path, "Waits")
     agree(page, path)
+    act(page, "Waits", "Answer")
+    page.locator("li form textarea").fill("A secret that is not sent")
+    assert "A secret" in page.evaluate("JSON.stringify({...sessionStorage})")
+    assert "A secret" not in page.evaluate("JSON.stringify({...localStorage})")
     with page.expect_response("**/thread-moderation/session*") as ended:
         page.get_by_role("button", name="Stop moderating").click()
     assert ended.value.status == 204
     expect(page.get_by_text("Waits")).to_be_hidden()
     expect(page.get_by_role("link", name="Moderate here")).to_be_visible()
+    assert "A secret" not in page.evaluate("JSON.stringify({...sessionStorage})")
 
 
 def test_stopping_keeps_a_token_that_was_not_ended(page: Page, blog: Moderated) -> None:

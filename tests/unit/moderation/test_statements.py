@@ -10,9 +10,11 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.schema.outbox import OutboxRow
 from commentsvc.feedback import reports
 from commentsvc.feedback.reports import Reason
-from commentsvc.model import APPROVED, AUTHOR, DELETED
+from commentsvc.model import APPROVED, AUTHOR, DELETED, PENDING, STATUS
 from commentsvc.moderation import (
     authorized,
+    history,
+    notices,
     permissions,
     personal_data,
     retention,
@@ -129,6 +131,54 @@ def test_a_later_decision_does_not_get_the_reasons_of_the_one_before(service: Se
     assert "Section 185" not in written(service, second)
 
 
+@pytest.mark.parametrize("second", [None, Reasons("rules", "Too loud.")])
+def test_a_mail_has_the_reasons_of_the_last_decision_before_it_was_due(
+    service: Served, second: Reasons | None
+) -> None:
+    comment(service)
+    report(service)
+    decide(service, APPROVED, Reasons("", "It may stay."))
+    service.now += 1
+    decide(service, DELETED, SAID)
+    service.now += 1
+    decide(service, authorized.TAKE_BACK, None)
+    service.now += 1
+    decide(service, DELETED, second)
+    kinds = [row.kind for row in mails(service)]
+    assert kinds == ["report-decided", "removed"]
+    for row in mails(service):
+        mail = text(service, row)
+        assert "It may stay." not in mail
+        assert "Section 185" not in mail
+        assert ("Too loud." in mail) == bool(second)
+
+
+def test_a_mail_about_a_decision_that_was_taken_back_has_no_reasons(service: Served) -> None:
+    comment(service, status=PENDING)
+    decide(service, APPROVED, None)
+    report(service)
+    service.now += 1
+    decide(service, APPROVED, SAID)
+    [row] = mails(service)
+    service.now += 1
+    service.database.write_now(undo.last, [1], "Mo", now_of(service))
+    assert "Section 185" not in text(service, row)
+
+
+def test_undoing_a_decision_deletes_the_reasons_for_what_it_left_published(
+    service: Served,
+) -> None:
+    comment(service)
+    report(service)
+    others = [comment(service, status=PENDING) for _ in range(2)]
+    decide(service, APPROVED, SAID, 1, *others)
+    service.now += 1
+    decide(service, DELETED, Reasons("", "Later"), others[1])
+    made = service.database.read_now(history.last_changes, others[0], STATUS)[0].decision_id
+    service.database.write_now(authorized.undo_decision, MO, made, now_of(service))
+    assert [len(stored(service, number)) for number in (1, *others)] == [0, 0, 2]
+
+
 def test_undoing_a_decision_deletes_its_reasons(service: Served) -> None:
     comment(service)
     decide(service, DELETED, SAID)
@@ -155,7 +205,7 @@ def test_the_page_to_object_shows_the_reasons_of_its_mail_alone(service: Served)
     link = objection(service, mails(service)[0])
     page = service.get(f"{link}&lang=en").body.decode()
     assert "You named her &lt;address&gt;." in page
-    service.now += 1
+    service.now += notices.UNDO_TIME
     decide(service, authorized.TAKE_BACK, None)
     decide(service, DELETED, Reasons("", "Another time"))
     assert "Another time" not in service.get(link).body.decode()
@@ -184,10 +234,17 @@ def test_reasons_are_personal_data_and_go_with_the_comment(service: Served) -> N
     decide(service, DELETED, SAID)
     database, now = service.database, now_of(service)
     [found] = database.read_now(personal_data.export, WRITER, now).comments
-    assert found.reasons_given == [SAID.message]
+    assert found.reasons_given == [f"Against the law: {SAID.message}"]
     assert "Mo" not in found.reasons_given[0]
     database.write_now(retention.forget, WRITER, AUTHOR, now)
     assert stored(service) == []
+
+
+def test_a_ground_without_words_is_personal_data(service: Served) -> None:
+    comment(service)
+    decide(service, DELETED, Reasons("rules"))
+    [found] = service.database.read_now(personal_data.export, WRITER, now_of(service)).comments
+    assert found.reasons_given == ["Against the rules of this blog"]
 
 
 def test_no_public_answer_has_reasons(service: Served) -> None:
