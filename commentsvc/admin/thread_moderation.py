@@ -12,7 +12,7 @@ from commentsvc.admin.access import RequestContext, get, post
 from commentsvc.admin.layout import AdminContext
 from commentsvc.admin.render import render
 from commentsvc.auth import blog_sessions
-from commentsvc.auth.blog_sessions import CHALLENGE, LIFE
+from commentsvc.auth.blog_sessions import CODE_CHALLENGE, LIFE
 from commentsvc.auth.signed_links import SignedLinks
 from commentsvc.errors import NotPermitted
 from commentsvc.http.messages import HttpError, Response
@@ -23,7 +23,7 @@ from commentsvc.util.origin import origin
 
 MARK: Final = "#commentsvc-moderator="  # before the code in the address of the blog's page
 LIFETIME: Final = said_duration(LIFE // 1_000)
-_is_challenge: Final = re.compile(CHALLENGE).fullmatch
+_is_challenge: Final = re.compile(CODE_CHALLENGE).fullmatch
 # What a page that redirects may take as an address elsewhere.
 _may_lead_on: Final = re.compile(r"https?:|[/\\]{2}", re.IGNORECASE).search
 

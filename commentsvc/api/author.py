@@ -22,7 +22,7 @@ from commentsvc.api.serialize import (
     Votes,
     status,
 )
-from commentsvc.api.submit import CHALLENGE, HttpSubmissions
+from commentsvc.api.submit import BEARER_CHALLENGE, HttpSubmissions
 from commentsvc.api.vote_limit import VoteLimit, VoterNetwork
 from commentsvc.auth.edit_tokens import EditTokens
 from commentsvc.comments import queries
@@ -504,7 +504,7 @@ class AuthorActions:
             message = _(
                 "Only the author can change a comment, and only in the browser that sent it."
             )
-            raise HttpError(401, "token", message, headers=CHALLENGE)
+            raise HttpError(401, "token", message, headers=BEARER_CHALLENGE)
         if own.token_expires_at <= self._clock.now_ms():
             message = _("The time in which you could change this comment is over.")
             raise HttpError(403, "too_late", message)

@@ -50,7 +50,7 @@ ATTEMPTS: Final = 6
 # What a comment that the database could not store costs its network: the author sends it again.
 NOT_STORED: Final = -1.0
 
-CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
+BEARER_CHALLENGE: Final = (("WWW-Authenticate", 'Bearer realm="commentsvc"'),)  # RFC 6750, 3
 NO_NOTES: Final = _("Private notes are not accepted here, so nothing was sent.")
 SIGNED_OUT: Final = _("You are not signed in. Please sign in again.")
 MEMBERS_ONLY: Final = _("Only readers who have signed in can comment here. Please sign in first.")
@@ -186,7 +186,7 @@ class HttpSubmissions:
             who = self._database.read_now(accounts.of_token, token, self._clock.now_ms())
             if who is not None and who.site == site and who.name:
                 return who
-        raise HttpError(401, "signed_out", SIGNED_OUT, headers=CHALLENGE)
+        raise HttpError(401, "signed_out", SIGNED_OUT, headers=BEARER_CHALLENGE)
 
     def writer(self, request: Request, site: str, session: str = "") -> SignedReader | None:
         """Return the reader who signed in, None for a guest; `session` is as for `rules`.
@@ -196,7 +196,7 @@ class HttpSubmissions:
         if self._names_reader(request, site, session):
             return self._reader(session or request.bearer(), site)
         if self._sites.options[site].members_only:
-            raise HttpError(401, "signed_out", MEMBERS_ONLY, headers=CHALLENGE)
+            raise HttpError(401, "signed_out", MEMBERS_ONLY, headers=BEARER_CHALLENGE)
         return None
 
     def _names_reader(self, request: Request, site: str, session: str) -> bool:

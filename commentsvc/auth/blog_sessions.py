@@ -36,7 +36,7 @@ TOKEN_LENGTH: Final = 64  # characters; ours have 47
 LIFE: Final = 2 * HOUR_MS  # of a token
 CODE: Final = "blog session"  # the purpose of a code
 CODE_LIFE: Final = 2 * MINUTE_MS
-CHALLENGE: Final = "[A-Za-z0-9_-]{43}"  # a SHA-256 digest in Base64 without padding
+CODE_CHALLENGE: Final = "[A-Za-z0-9_-]{43}"  # a SHA-256 digest in Base64 without padding
 MOST: Final = 20  # of an account at once
 
 

@@ -13,7 +13,7 @@ const MODULES = {
   edit: replying,
   menu,
   mute: () => import("./muting.js").catch(again("thread/muting")),
-  react: () => import("./reacting.js").catch(again("thread/reacting")),
+  react: () => import("./emoji.js").catch(again("thread/emoji")),
   reply: replying,
   report: menu,
   share: menu,

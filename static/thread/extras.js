@@ -11,8 +11,8 @@ import { linkHere } from "../rich.js";
 export function showExtras(thread, cut) {
   const { likes, reposts, emoji } = thread.page;
   if (likes || reposts) import("./likes.js").then(({ showLikes }) => showLikes(thread));
-  if (emoji) import("./reactions.js").then(({ showReactions }) => showReactions(thread));
-  if (storage.get("moderator")) import("./moderate.js").then(({ addLinks }) => addLinks(thread));
+  if (emoji) import("./comment_reactions.js").then(({ showReactions }) => showReactions(thread));
+  if (storage.get("moderator")) import("./moderator_token.js").then(({ addLinks }) => addLinks(thread));
   if (storage.get("muted")) import("./muting.js").then(({ foldMuted }) => foldMuted(thread));
   if (cut.length) import("./folding.js").then(({ foldLong }) => foldLong(thread, cut));
   if (thread.host.querySelector(".commentsvc-owner")) {

@@ -7,9 +7,9 @@ const THREADS = /^(disqus_thread|isso-thread|remark42|commento|comentario|schnac
 
 /** Scroll to `thread.target`, which may be on a later page of the list */
 export async function seekTarget(thread) {
-  if (thread.target.endsWith("?moderate")) (await import("./moderate.js")).begin(thread);
+  if (thread.target.endsWith("?moderate")) (await import("./moderator_token.js")).begin(thread);
   if (thread.target.startsWith("commentsvc-moderator=")) {
-    return (await import("./moderate.js")).enter(thread);
+    return (await import("./moderator_token.js")).enter(thread);
   }
   if (thread.target.startsWith("commentsvc-reader=")) {
     return (await import("../reader/reader_token.js")).takeToken(thread);

@@ -18,7 +18,7 @@ from commentsvc.admin.api.token_access import WRONG_TOKENS
 from commentsvc.api.author import read_small
 from commentsvc.api.parameters import LanguageQuery, LanguageTag, PageQuery
 from commentsvc.api.serialize import Answer, CommentSerializer, Item, Moment
-from commentsvc.api.submit import CHALLENGE
+from commentsvc.api.submit import BEARER_CHALLENGE
 from commentsvc.auth import blog_sessions, sessions
 from commentsvc.auth.blog_sessions import TOKEN_SIZE, BlogSession, BlogSessionRefused
 from commentsvc.auth.sessions import Lifetime
@@ -332,7 +332,7 @@ class ThreadModerationApi:
 
 
 def _over() -> HttpError:
-    return HttpError(401, "over", OVER, headers=CHALLENGE)
+    return HttpError(401, "over", OVER, headers=BEARER_CHALLENGE)
 
 
 def _done(call: Admitted) -> Response:

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, TypeVar, get_args
 import msgspec
 
 from commentsvc.api.errors import foreseen
-from commentsvc.api.submit import CHALLENGE
+from commentsvc.api.submit import BEARER_CHALLENGE
 from commentsvc.auth import api_tokens, sessions
 from commentsvc.auth.api_tokens import ApiToken
 from commentsvc.comments.submission import MalformedError
@@ -124,7 +124,7 @@ def endpoint(
 
 def refuse(status: int, code: str, message: str) -> HttpError:
     """Return the error for an unusable token."""
-    headers = CHALLENGE if status == 401 else ()
+    headers = BEARER_CHALLENGE if status == 401 else ()
     return HttpError(status, code, message, headers=headers)
 
 

@@ -3,7 +3,7 @@
 import { loadMessages, storage } from "../common.js";
 import { readerWord, send } from "../send.js";
 import { closeMenu, openMenu } from "./menu.js";
-import { draw, emojiButton } from "./reactions.js";
+import { draw, emojiButton } from "./comment_reactions.js";
 
 let isBusy = false;
 
