@@ -21,6 +21,7 @@ CommentsError
   NotPermitted     the account's role does not permit that
   ProfileRefused   a moderator's comments cannot be shown with that profile
   TooManyVotes     that network has all the votes that it may have on this comment
+    ReactedBefore  the same, where votes are reactions
   ImagesFull       the site has no room for another image
   ImagesWait       that network has all the images that may wait for approval
   TooManyReactions  that network has all the reactions that it may have on this page
@@ -137,6 +138,15 @@ class TooManyVotes(CommentsError):
     def __init__(self) -> None:
         super().__init__(
             _("your network has already voted on this comment, or it was written there")
+        )
+
+
+class ReactedBefore(TooManyVotes):
+    """The network has reached the limit of reactions on this comment."""
+
+    def __init__(self) -> None:
+        CommentsError.__init__(
+            self, _("your network has already reacted to this comment, or it was written there")
         )
 
 

@@ -591,6 +591,7 @@ PROMISED: dict[str, tuple[str, str]] = {
     "api.submit.PREVIEWS": ("'60/minute'", "A network gets 60 previews a minute"),
     "comments.pagination.TEXTS": ("800000", "at most 800,000 bytes of their texts"),
     "comments.pagination.AROUND": ("300", "300 bytes for each"),
+    "comments.pagination.REACTION": ("200", "200 for each kind of reaction to it"),
     "moderation.history.SHOWN": ("50", "shown with its last 50 changes"),
     "inbox.inbox.HOURLY": ("30", "At most 30 mails an hour are accepted from one address"),
     "inbox.hook.WRONG_SECRETS": ("'20/hour'", "After 20 wrong secrets at `/api/inbox` in an hour"),

@@ -40,7 +40,7 @@ from commentsvc.comments.submission import (
 )
 from commentsvc.context import ServiceContext
 from commentsvc.db.connection import Snapshot
-from commentsvc.errors import TooManyVotes, UnknownComment
+from commentsvc.errors import ReactedBefore, TooManyVotes, UnknownComment
 from commentsvc.feedback import reports
 from commentsvc.feedback import votes as voting
 from commentsvc.http.messages import (
@@ -181,7 +181,9 @@ class AuthorActions:
     ) -> None:
         settings, keys = service.settings, service.keys
         self._votes = VALUES[settings.comments.votes]
-        self._limit = VoteLimit(service, "votes", TooManyVotes)
+        reacts = settings.comments.votes == "reactions"
+        self._too_many = ReactedBefore if reacts else TooManyVotes
+        self._limit = VoteLimit(service, "votes", self._too_many)
         self._once = service.lasting.get("once", RateLimiter, ONCE)
         self._reports = service.lasting.get("reports", RateLimiter, REPORTS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
@@ -321,7 +323,7 @@ class AuthorActions:
         """Do as `admit_vote` for a reader without a word; return the hashes for `vote_once`."""
         network, hashes = self.admit_vote(request, number)
         if not hashes and self._once.take(b"%d %b" % (number, network), self._clock.monotonic_ms()):
-            raise TooManyVotes
+            raise self._too_many
         return hashes
 
     async def vote_by_form(self, request: Request, number: int, value: int) -> Entry:

@@ -319,9 +319,10 @@ class CommentsApi:
 
         With `since`, a time as in the answers, `data` has only what was published or changed since
         then, without `next`, and ``"votes": {id: number}`` has the votes of all comments that have
-        some, ``"reactions": {id: {emoji: number}}`` their reactions. A client that has the earlier
-        comments, but then not `count` of them, requests the whole list. 400 for an invalid
-        parameter. Cached.
+        some, ``"reactions": {id: {emoji: number}}`` their reactions. There is no `votes` if more
+        than `limit` comments have changed, or more than `list_limit` have votes, or if that would
+        be too long. A client that has the earlier comments, but then not `count` of them, or that
+        gets no `votes`, requests the whole list. 400 for an invalid parameter. Cached.
         """
         page = self._sites.locate(query.url, query.site)
         sort, after, since = query.sort, query.after or None, _since(query)
@@ -331,7 +332,7 @@ class CommentsApi:
 
         def work(snapshot: Snapshot) -> CommentList:
             if since is not None:
-                return queries.changed(snapshot, page, since, limit, open_for)
+                return queries.changed(snapshot, page, since, limit, most, open_for)
             return queries.list_comments(snapshot, page, sort, limit, after, open_for)
 
         if since is None and sort != "top" and limit <= SHORT:

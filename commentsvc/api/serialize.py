@@ -198,9 +198,10 @@ class ListedComments(Answer, frozen=True):
     `count` is the number of all approved comments. For more comments, send `next` as `after`. From
     `closes` on, the page accepts no more comments. `voting` says which votes are possible:
     `reactions` are one of `emoji` for each reader. If `since` was given, `votes` and `reactions`
-    are those of all comments by id, and `deleted` the ancestors of comments in `data` that are no
-    longer shown. `likes` and `reposts` are those on other sites; `posts` are posts about the page
-    to which accounts on Mastodon can reply. `notices` says whether reports may have a contact.
+    are those of all comments by id, unless there are too many, and `deleted` the ancestors of
+    comments in `data` that are no longer shown. `likes` and `reposts` are those on other sites;
+    `posts` are posts about the page to which accounts on Mastodon can reply. `notices` says whether
+    reports may have a contact.
     """
 
     data: list[Item]

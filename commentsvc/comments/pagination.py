@@ -32,6 +32,7 @@ PATTERN: Final = r"^-?[0-9]{1,18}\.[0-9]{1,18}\.[0-9]{1,18}(\.[0-9]{1,18})?$"
 # and the cache has room for it (tests/unit/api/test_comments.py, tests/test_public_requests.py).
 TEXTS: Final = 800_000
 AROUND: Final = 300
+REACTION: Final = 200  # bytes of an emoji with its number, which is a button on pages
 # The most comments that are read at once: no further ones are read when a part has enough text.
 PIECE: Final = 100
 
@@ -78,6 +79,11 @@ def has_room(comments: Iterable[Comment]) -> bool:
     return sum(map(_size, comments)) <= TEXTS
 
 
+def has_room_for_all(reactions: Iterable[str]) -> bool:
+    """Return whether a list has room for the stored `reactions` of so many comments."""
+    return sum(len(given.encode()) for given in reactions) <= TEXTS
+
+
 def _size(comment: Comment) -> int:
     """Return the bytes of a comment's texts in JSON, which writes some characters as two.
 
@@ -86,7 +92,8 @@ def _size(comment: Comment) -> int:
     source, names = comment.source, escape(comment.author * 2 + comment.site)
     escaped = source.count('"') + source.count("\\") + source.count("\n")
     texts = len(source.encode()) + len(comment.html.encode()) + 2 * escaped
-    return texts + len(names.encode()) + AROUND
+    emoji = comment.reactions.count(":")
+    return texts + len(names.encode()) + AROUND + REACTION * emoji
 
 
 def _read(after: str) -> tuple[int, ...]:

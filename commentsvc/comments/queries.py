@@ -180,10 +180,10 @@ def _changed(thread_id: Param, since: Param, most: Param) -> Select:
 
 
 @prepared
-def _votes(thread_id: Param) -> Select:
+def _votes(thread_id: Param, most: Param) -> Select:
     """Return the query for the votes of comments that have some; those of a reaction may be 0."""
     found = _shown(thread_id, CommentTable.id, CommentTable.votes, CommentTable.reactions)
-    return found.where((CommentTable.votes != 0) | (CommentTable.reactions != ""))
+    return found.where((CommentTable.votes != 0) | (CommentTable.reactions != "")).limit(most)
 
 
 @prepared
@@ -306,7 +306,7 @@ class CommentList(msgspec.Struct, frozen=True):
 
     From the time `closes` on (Unix milliseconds) the thread takes no more comments; None means
     never. In a list of changes, `votes` has the votes of all comments of the thread that have some,
-    and `reactions` their reactions, as they are stored.
+    and `reactions` their reactions, as they are stored; `votes` is None if the list is not whole.
     `deleted` are ancestors of the `items` that are no longer shown. `anchors` has the fragments of
     links to imported comments in the system that they come from, by id.
     """
@@ -435,23 +435,33 @@ def _listed(
 
 
 def changed(
-    snapshot: Snapshot, page: tuple[str, str], since: int, limit: int, open_for: int = 0
+    snapshot: Snapshot,
+    page: tuple[str, str],
+    since: int,
+    limit: int,
+    most_votes: int,
+    open_for: int = 0,
 ) -> CommentList:
     """Return at most `limit` new or changed approved comments of a thread, oldest first.
 
     A client that has all comments shown at the time `since` (Unix milliseconds), and replaces or
     adds these, has as many as the thread counts, unless some are no longer shown. Votes are not
-    changes, so they are in `votes`. The pinned comment is always included. `page` and `open_for`
-    are as for `list_comments`; `next` is None.
+    changes, so they are in `votes`: None if more than `limit` comments have changed, if more than
+    `most_votes` have votes, or if an answer has no room for them. The pinned comment is always
+    included. `page` and `open_for` are as for `list_comments`; `next` is None.
     """
     found = thread(snapshot, *page)
-    new = [Comment(*row) for row in snapshot.query(_changed, found.id, since, limit)]
+    new = [Comment(*row) for row in snapshot.query(_changed, found.id, since, limit + 1)]
     known = {each.id for each in new}
     pinned = [each for each in _pinned(snapshot, found) if each.id not in known]
-    items, _ = pagination.first_part([*pinned, *new], limit + len(pinned))
-    voted = snapshot.query(_votes, found.id)
-    votes = {number: total for number, total, _ in voted}
+    items, goes_on = pagination.first_part([*pinned, *new], limit + len(pinned))
+    voted = [] if goes_on else snapshot.query(_votes, found.id, most_votes + 1)
     reactions = {number: given for number, _, given in voted if given}
+    votes = None
+    if not goes_on and len(voted) <= most_votes and pagination.has_room_for_all(reactions.values()):
+        votes = {number: total for number, total, _ in voted}
+    else:
+        reactions = {}
     deleted = deleted_above(snapshot, {item.id: item.parent_id for item in items})
     closes, anchors = _closes(snapshot, found, open_for), _anchors(snapshot, found, items)
     return CommentList(items, found, None, closes, votes, deleted, anchors, reactions)

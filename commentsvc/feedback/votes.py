@@ -9,7 +9,8 @@ for them each network has one vote, and is the reader (`network_word`). The sum 
 how many readers chose each emoji, are stored in the comment's row, so no list counts votes.
 
     CommentsError
-      TooManyVotes   that network has all the votes that it may have on this comment
+      TooManyVotes   that network has all the votes that it may have on this comment;
+                     ReactedBefore if these are reactions
 """
 
 import secrets
@@ -24,7 +25,7 @@ from commentsvc.comments.create import ThreadRef, add_to_counts
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, insertion, prepared
 from commentsvc.db.schema.comments import CommentTable, VoteTable
-from commentsvc.errors import TooManyVotes, UnknownComment
+from commentsvc.errors import ReactedBefore, TooManyVotes, UnknownComment
 from commentsvc.model import AGAINST, APPROVED, reaction_counts, stored_counts
 from commentsvc.util.digest import digest
 
@@ -160,7 +161,7 @@ def _store(
         tx.change(_take_back, comment_id, voter)
     else:
         if not row and networks and _votes_of(tx, comment_id, networks) >= NETWORK_VOTES:
-            raise TooManyVotes
+            raise ReactedBefore if cast.emoji else TooManyVotes
         network = networks[0] if networks else None
         tx.change(_PUT, comment_id, voter, cast.value, network, now, cast.emoji)
     [(votes,)] = tx.query(_add, comment_id, cast.value - was.value)
@@ -219,7 +220,7 @@ def _store_once(
     if networks:
         is_own = tx.first(_find_written, comment_id, networks[0], networks[-1]) is not None
         if is_own or _votes_of(tx, comment_id, networks):
-            raise TooManyVotes
+            raise ReactedBefore if cast.emoji else TooManyVotes
     word = network_word(networks, comment_id)
     return _store(tx, comment_id, word, cast, networks, now)
 

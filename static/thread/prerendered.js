@@ -24,7 +24,8 @@ export async function fetchChanges(built, path, sort) {
     }
   }
   for (const comment of page.data) comments.set(comment.id, comment);
-  if (comments.size != page.count) return get(path); // some are no longer shown
+  // Some are no longer shown, or too much has changed
+  if (comments.size != page.count || !page.votes) return get(path);
   const sortKey = ({ pinned, published }) => (pinned ? "" : published);
   page.data = [...comments.values()].sort((a, b) => sortKey(a).localeCompare(sortKey(b)));
   if (deleted.length) page.deleted = deleted;

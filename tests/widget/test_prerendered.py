@@ -133,6 +133,27 @@ def test_what_was_changed_or_deleted_since_is_shown_as_it_is(
     assert_asked(tab, lists, True, True, False)
 
 
+def test_where_more_has_changed_than_an_answer_tells_the_list_is_asked_for(
+    build: Build, tab: Page, lists: list[tuple[bool, int]]
+) -> None:
+    service = build()
+    for number in (1, 2):
+        path = f"/api/comments/{number}/votes"
+        service.request(
+            "POST", path, b'{"vote":1,"voter":"somebody"}', Content_Type="application/json"
+        )
+
+    def shorten(route: Route) -> None:
+        """Ask for so few as if too many comments had changed."""
+        route.continue_(url=route.request.url.replace("limit=100", "limit=1"))
+
+    tab.route("**/api/comments?*since=*", shorten)
+    assert opened(tab) == ["One", "Three", "Two"]
+    assert_asked(tab, lists, True, False)
+    expect(tab.locator("#commentsvc-1 .commentsvc-votes").first).to_have_text("1")
+    expect(tab.locator("#commentsvc-2 .commentsvc-votes")).to_have_text("1")
+
+
 def open_early(tab: Page) -> Callable[[], None]:
     """Open the post before the widget's script has loaded; return a function that lets it load."""
     held: list[Route] = []

@@ -88,6 +88,8 @@ def test_a_client_that_has_the_comments_gets_all_reactions(service: Served) -> N
     assert changes["reactions"] == {"1": {"👍": 1, "👎": 1}, "2": {"❤️": 1}}
     assert changes["votes"] == {"1": 0, "2": 1}
     assert "reactions" not in listed(service)
+    some = listed(service, "&since=2000-01-01T00:00:00Z&limit=1")
+    assert {"votes", "reactions"} & some.keys() == set(), "the client has to ask for the list"
 
 
 def test_only_the_emoji_of_the_site_can_be_given(service: Served) -> None:
@@ -187,7 +189,19 @@ def test_a_reader_without_scripts_picks_an_emoji_on_a_page(service: Served) -> N
     assert 'name="emoji" value="none" aria-pressed="true"' in html
     assert act(service, "emoji=none", peer=ELSEWHERE).status == 303
     assert given(service) == [None, None]
-    assert act(service, f"emoji={quote('👍')}").status == 409, "nobody reacts to an own comment"
+    own = act(service, f"emoji={quote('👍')}")
+    assert own.status == 409, "nobody reacts to an own comment"
+
+
+def test_who_may_not_react_is_told_of_reactions_and_not_of_votes(tmp_path: Path) -> None:
+    spam = SpamSettings(rate_limit="off", vote_limit="off")
+    with served(tmp_path, replace(REACTING, spam=spam)) as service:
+        service.submit("One")
+        own = act(service, f"emoji={quote('👍')}")
+        answers = [react(service, reader=f"{READER}-{number}") for number in range(21)]
+    said = [own.body.decode(), data(answers[20])["error"]["message"]]
+    assert [each.status for each in (own, answers[19], answers[20])] == [409, 200, 409]
+    assert all("already reacted to this comment, or it was written there" in it for it in said)
 
 
 @pytest.mark.parametrize("emoji", ["🎉", "x" * 3_000, "<script>"])

@@ -15,6 +15,7 @@ from commentsvc.api import feeds
 from commentsvc.comments import create, pagination, queries
 from commentsvc.db.connection import Transaction
 from commentsvc.markup.markdown import render
+from commentsvc.model import stored_counts
 from commentsvc.moderation import threads
 from commentsvc.settings.schema import CommentsSettings, ModerationSettings, Site
 from tests.unit import public_reads
@@ -89,6 +90,35 @@ def test_no_list_of_long_comments_is_long(tmp_path: Path) -> None:
             answer = service.get(target)
             assert answer.status == 200
             assert 0.4 * pagination.TEXTS < len(answer.body) < 1.5 * pagination.TEXTS, target
+
+
+def test_no_list_of_comments_with_many_reactions_is_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page without scripts had 3.5 MB, and a list of changes was as long as the thread."""
+    couple = "👩🏽‍❤️‍💋‍👨🏿"
+    emoji = (*"👍👎🎉🚀👀😄😕🐛", couple)
+    site = msgspec.structs.replace(SETTINGS.sites[0], reactions=emoji)
+    reacting = CommentsSettings(votes="reactions", list_limit=100)
+    settings = msgspec.structs.replace(SETTINGS, sites=(site,), comments=reacting)
+    given = stored_counts(dict.fromkeys(emoji, 1_000))
+
+    def fill(tx: Transaction) -> None:
+        for _ in range(101):
+            create.add(tx, new(url="/p/", source="x" * 200, html="y" * 210), NOW)
+        tx.execute("UPDATE comment SET reactions = ?, votes = 8", (given,))
+
+    with served(tmp_path, settings) as service:
+        service.database.write_now(fill)
+        monkeypatch.setattr(pagination, "TEXTS", 80_000)  # a tenth, as the comments are
+        for target in (
+            "/api/comments?url=/p/",
+            "/api/comments?url=/p/&since=2017-07-14T02:40:00Z",
+            "/api/comments?url=/p/&since=2117-07-14T02:40:00Z",
+            "/embed/thread?url=/p/",
+            "/embed/thread?url=/p/&view=page",
+        ):
+            assert len(service.get(target).body) < 1.5 * pagination.TEXTS, target
 
 
 def test_public_reads_may_be_read_by_every_page(service: Served) -> None:

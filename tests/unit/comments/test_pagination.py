@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from commentsvc.comments import pagination, queries
 from commentsvc.comments.pagination import Sort
@@ -159,6 +160,9 @@ def test_a_part_ends_before_its_texts_are_too_long(monkeypatch: pytest.MonkeyPat
     assert pagination.first_part([one] * 3, 9) == ([one] * 3, False)
     assert pagination.first_part([one] * 4, 9) == ([one] * 3, True)
     assert pagination.first_part([one] * 4, 2) == ([one] * 2, True)
+    liked = replace(one, reactions='{"👍":1,"🎉":20}')
+    monkeypatch.setattr(pagination, "TEXTS", 2 * (11 + 6 + pagination.AROUND + 400))
+    assert pagination.first_part([liked] * 3, 9) == ([liked] * 2, True)
     monkeypatch.setattr(pagination, "TEXTS", 5)
     assert pagination.first_part([one] * 2, 9) == ([one], True)
     assert pagination.first_part([], 9) == ([], False)

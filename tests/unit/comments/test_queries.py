@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from commentsvc import errors
 from commentsvc.backup import integrity
-from commentsvc.comments import create, queries, site_rows
+from commentsvc.comments import create, pagination, queries, site_rows
 from commentsvc.comments.create import NewComment
 from commentsvc.comments.pagination import Sort
 from commentsvc.comments.queries import DeletedComment
@@ -20,7 +20,7 @@ from commentsvc.db.database import Database
 from commentsvc.errors import KeyConflict, ThreadClosed, UnknownParent, UnknownSite
 from commentsvc.feedback import votes as voting
 from commentsvc.model import Comment, thread_tag
-from commentsvc.moderation import changes, threads, undo
+from commentsvc.moderation import changes, pins, threads, undo
 from tests.unit.database_fixture import HOUR, NOW, add, decide, new, opened
 
 
@@ -280,11 +280,11 @@ def merged(database: Database, before: list[Comment], since: int) -> list[Commen
 
     None if the counts show that it misses something.
     """
-    page = database.read_now(queries.changed, ("blog", "/post/"), since, 100)
+    page = database.read_now(queries.changed, ("blog", "/post/"), since, 100, 100)
     known = {each.id: each for each in (*before, *page.items)}
-    if len(known) != page.thread.count:
+    if len(known) != page.thread.count or page.votes is None:
         return None
-    votes = page.votes or {}
+    votes = page.votes
     return [replace(each, votes=votes.get(each.id, 0)) for each in known.values()]
 
 
@@ -302,12 +302,40 @@ def test_what_was_added_or_changed_is_all_that_is_needed(database: Database) -> 
     decide(database, "approved", waiting, now=later)
     database.write_now(changes.edit, 2, "New", "Mo", later)
     database.write_now(voting.vote, 1, "a voter", 1, [], later)
-    changed = database.read_now(queries.changed, ("blog", "/post/"), later, 100)
+    changed = database.read_now(queries.changed, ("blog", "/post/"), later, 100, 100)
     assert {each.id for each in changed.items} == {2, waiting, 5}
     assert merged(database, before, later) is not None
     assert by_id(merged(database, before, later) or []) == by_id(shown(database).items)
     decide(database, "deleted", 3, now=later)
     assert merged(database, before, later) is None
+
+
+def test_a_list_of_changes_that_is_not_whole_has_no_votes(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then a client asks for the list, which has the votes of its comments alone."""
+    for number in range(5):
+        add(database, NOW + number)
+
+    def changed(since: int, limit: int, votes: int) -> tuple[int, int | None, int]:
+        found = database.read_now(queries.changed, ("blog", "/post/"), since, limit, votes)
+        return (
+            len(found.items),
+            None if found.votes is None else len(found.votes),
+            len(found.reactions),
+        )
+
+    later = NOW + HOUR
+    for number, emoji in ((1, "👍"), (2, "🎉"), (3, "👍")):
+        database.write_now(voting.react, number, f"reader {number}", emoji, [], later)
+    assert changed(later, 9, 100) == (0, 3, 3)
+    assert changed(later, 9, 3) == (0, 3, 3)
+    assert changed(later, 9, 2) == (0, None, 0), "more comments have votes"
+    assert changed(NOW, 4, 9) == (4, None, 0), "more comments are new"
+    database.write_now(pins.pin, 5)
+    assert changed(later, 9, 3) == (1, 3, 3)
+    monkeypatch.setattr(pagination, "TEXTS", 2 * len('{"👍":1}'.encode()))
+    assert changed(later, 9, 3) == (1, None, 0), "the reactions are too long"
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -107,7 +107,7 @@ def test_a_merged_page_keeps_its_own(database: Database) -> None:
 
 def test_who_asks_for_changes_gets_the_pinned_one_too(database: Database) -> None:
     database.write_now(pins.pin, 3)
-    page = database.read_now(queries.changed, POST, NOW + 3, 9)
+    page = database.read_now(queries.changed, POST, NOW + 3, 9, 9)
     assert [item.id for item in page.items] == [3, 4, 5]
 
 
