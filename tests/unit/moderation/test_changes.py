@@ -296,7 +296,7 @@ def test_a_language_is_corrected_for_readers_and_undone(
     outcome = database.write_now(changes.correct_language, comment, "fr", "Mo", NOW + 5)
     assert (outcome.changed, set(purged)) == ((comment,), TAGS)
     page = ("blog", "/post/")
-    [shown] = database.read_now(queries.changed, page, NOW + 5, 9).items
+    [shown] = database.read_now(queries.changed, page, NOW + 5, 9, 9).items
     assert (shown.lang, shown.edited_at) == ("fr", None), "whoever is reading learns of it"
     [entry] = database.read_now(history.entries, comment)
     assert (entry.field, entry.old, entry.new, entry.actor) == ("lang", "", "fr", "Mo")
