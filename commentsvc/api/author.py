@@ -181,9 +181,9 @@ class AuthorActions:
     ) -> None:
         settings, keys = service.settings, service.keys
         self._votes = VALUES[settings.comments.votes]
-        reacts = settings.comments.votes == "reactions"
-        self._too_many = ReactedBefore if reacts else TooManyVotes
-        self._limit = VoteLimit(service, "votes", self._too_many)
+        self._reacts = settings.comments.votes == "reactions"
+        refusal = ReactedBefore if self._reacts else TooManyVotes
+        self._limit = VoteLimit(service, "votes", refusal)
         self._once = service.lasting.get("once", RateLimiter, ONCE)
         self._reports = service.lasting.get("reports", RateLimiter, REPORTS)
         self._proxies = TrustedProxies(settings.server.trusted_proxies)
@@ -323,7 +323,7 @@ class AuthorActions:
         """Do as `admit_vote` for a reader without a word; return the hashes for `vote_once`."""
         network, hashes = self.admit_vote(request, number)
         if not hashes and self._once.take(b"%d %b" % (number, network), self._clock.monotonic_ms()):
-            raise self._too_many
+            raise ReactedBefore if self._reacts else TooManyVotes
         return hashes
 
     async def vote_by_form(self, request: Request, number: int, value: int) -> Entry:
