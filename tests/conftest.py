@@ -200,10 +200,6 @@ def chromium(playwright: "Playwright") -> "Iterator[Browser]":
     browser.close()
 
 
-# Also judge what WCAG 2.2 (2.5.8) says of the size of targets, which axe leaves out by itself.
-TARGET_SIZES = {"rules": {"target-size": {"enabled": True}}}
-
-
 def chromium_program(playwright: "Playwright") -> str | None:
     """Return the path of a Chromium that starts, or None to use Playwright's own."""
     for name in CHROMIUM:

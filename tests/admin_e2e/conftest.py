@@ -1,13 +1,12 @@
 """Fixtures for the browser tests of the moderation pages."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState
 
 from tests.admin_e2e.moderator_browser import PASSWORD, sign_in
-from tests.conftest import TARGET_SIZES, visit, watched_tab
+from tests.conftest import visit, watched_tab
 from tests.e2e.program import Service, command, serving
 
 
@@ -52,16 +51,3 @@ def moderation(page: Page, cookies: StorageState) -> Page:
     page.context.add_cookies(cookies["cookies"])  # type: ignore[arg-type] # it has the same fields
     page.goto("/moderation")
     return page
-
-
-@pytest.fixture
-def assert_fine() -> Callable[[Page], None]:
-    """Return a function that checks a page with axe, and that nothing is wider than the window."""
-
-    def assert_fine(page: Page) -> None:
-        page.wait_for_load_state()
-        results = Axe().run(page, options=TARGET_SIZES)
-        assert results.violations_count == 0, results.generate_report()
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-    return assert_fine

@@ -1,33 +1,29 @@
 """Helpers for browser tests of the moderation pages."""
 
-import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, get_args
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, StorageState, expect
 
+from tests.accessibility import WIDTHS
+
 PASSWORD = "correct horse battery"
+PICTURES = Path(__file__).parents[2] / "build" / "pictures" / "pages"
 
-Scheme = Literal["light", "dark"]
 
-
-def screenshots(*more: int) -> pytest.MarkDecorator:
-    """Run a test in each colour `scheme`, at the `width` of phone, desktop and each of `more`."""
-    seen = list(itertools.product(get_args(Scheme), (360, 1280, *more)))
-    return pytest.mark.parametrize(("scheme", "width"), seen)
+at_each_width = pytest.mark.parametrize("width", WIDTHS)
 
 
 @contextmanager
-def compare_screenshots(
-    chromium: Browser, origin: str, scheme: Scheme, width: int, kept: StorageState | None = None
+def tab_without_policy(
+    chromium: Browser, origin: str, width: int = WIDTHS[0], kept: StorageState | None = None
 ) -> Iterator[Page]:
     """Open a tab without our policy, since axe adds styles; `kept` are the cookies."""
     context = chromium.new_context(
         base_url=origin,
         bypass_csp=True,
-        color_scheme=scheme,
         reduced_motion="reduce",  # texts that are still fading in have too little contrast
         viewport={"width": width, "height": 740},
         storage_state=kept,

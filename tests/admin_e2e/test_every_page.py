@@ -1,20 +1,26 @@
 """Every page that the service makes, for axe: on a phone in the light, on a desktop in the dark."""
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Route
 
-from tests.conftest import TARGET_SIZES
+from tests.accessibility import (
+    CONTRAST,
+    FITS,
+    SCHEMES,
+    TARGET_SIZES,
+    WIDTHS,
+    save_picture,
+    violations,
+)
+from tests.admin_e2e.moderator_browser import PICTURES, tab_without_policy
 from tests.unit.every_page import MODERATION, PAGES, WHOLE, mails, of_errors, shown, visited
 
 ROOT = Path(__file__).parents[2]
-PICTURES = ROOT / "build" / "pictures" / "pages"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 SERVICE = "https://comments.example"
 
@@ -61,30 +67,21 @@ def opened(page: Page, pages: dict[str, str]) -> Iterator[str]:
         yield name
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1280, "dark")])
 def test_no_page_has_a_violation_or_is_wider_than_the_window(
-    chromium: Browser, pages: dict[str, str], width: int, scheme: str
+    chromium: Browser, pages: dict[str, str]
 ) -> None:
     """In the dark, other colours are judged. By hand, save a picture of each, to look at."""
-    options = {"runOnly": ["color-contrast"]} if scheme == "dark" else TARGET_SIZES
-    context = chromium.new_context(
-        bypass_csp=True,  # axe adds styles
-        color_scheme="dark" if scheme == "dark" else "light",
-        reduced_motion="reduce",  # texts that are still fading in have too little contrast
-        viewport={"width": width, "height": 740},
-    )
     found = []
-    page = context.new_page()
-    for name in opened(page, pages):
-        picture = f"{name.replace('/', '_')} {scheme}.png"
-        if "CI" not in os.environ:
-            page.screenshot(path=PICTURES / picture, full_page=True)
-        results = Axe().run(page, options=options)
-        if results.violations_count:
-            found.append(f"{name}: {results.generate_report()}")
-        if not page.evaluate("document.documentElement.scrollWidth <= innerWidth"):
-            found.append(f"{name} is too wide")
-        if narrow := page.evaluate(NARROW):
-            found.append(f"{name} has fields that are too narrow: {narrow}")
-    context.close()
+    with tab_without_policy(chromium, SERVICE) as page:
+        for name in opened(page, pages):
+            for width, scheme in zip(WIDTHS, SCHEMES, strict=True):
+                page.set_viewport_size({"width": width, "height": 740})
+                page.emulate_media(color_scheme=scheme)
+                save_picture(page, PICTURES / f"{name.replace('/', '_')} {scheme}.png")
+                if said := violations(page, CONTRAST if scheme == "dark" else TARGET_SIZES):
+                    found.append(f"{name}: {said}")
+                if not page.evaluate(FITS):
+                    found.append(f"{name} is too wide")
+                if narrow := page.evaluate(NARROW):
+                    found.append(f"{name} has fields that are too narrow: {narrow}")
     assert not found, "\n".join(found)

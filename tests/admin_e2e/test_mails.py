@@ -2,13 +2,13 @@
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from commentsvc.auth import edit_tokens
 from commentsvc.auth.signed_links import SignedLinks
@@ -18,7 +18,8 @@ from commentsvc.delivery.mail import MailComposer
 from commentsvc.readers import subscriptions
 from commentsvc.settings import data_dir
 from commentsvc.settings.schema import ServerSettings, Settings, Site
-from tests.admin_e2e.moderator_browser import Scheme, compare_screenshots, screenshots
+from tests.accessibility import assert_fine
+from tests.admin_e2e.moderator_browser import PICTURES, at_each_width, tab_without_policy
 from tests.e2e.program import Service, serving
 from tests.unit.database_fixture import NOW, add, opened
 from tests.unit.mail_server import mail_settings
@@ -60,66 +61,63 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield service
 
 
-@screenshots()
 def test_everybody_can_use_the_pages_that_mails_lead_to(
-    chromium: Browser,
-    service: Service,
-    assert_fine: Callable[[Page], None],
-    scheme: Scheme,
-    width: int,
+    chromium: Browser, service: Service
 ) -> None:
     links = SignedLinks(edit_tokens.load_keys(service.data / data_dir.SECRET_KEY, ""))
     expires = int(time.time() * 1_000) + 600_000
-    with compare_screenshots(chromium, service.address, scheme, width) as page:
-        for target in (
-            f"mail/comment?t={links.make('comment', 'spam', 1, 1, EMAIL, expires=expires)}",
-            f"mail/comment?t={links.make('comment', 'approved', 1, 1, EMAIL, expires=expires)}",
-            "mail/comment?t=x",
-            f"mail/stop?t={links.make('stop', 77, expires=expires)}",
-            "mail/own",
-            f"mail/export?t={links.make('export', EMAIL, expires=expires)}",
-            f"mail/erase?t={links.make('erase', EMAIL, 1, expires=expires)}",
-            "follow?url=/p/",
-            "embed/thread?url=/p/&view=page",
-            "embed/thread?url=/p/&view=page&lang=ar",
-            "",
+    with tab_without_policy(chromium, service.address) as page:
+        for number, target in enumerate(
+            (
+                f"mail/comment?t={links.make('comment', 'spam', 1, 1, EMAIL, expires=expires)}",
+                f"mail/comment?t={links.make('comment', 'approved', 1, 1, EMAIL, expires=expires)}",
+                "mail/comment?t=x",
+                f"mail/stop?t={links.make('stop', 77, expires=expires)}",
+                "mail/own",
+                f"mail/export?t={links.make('export', EMAIL, expires=expires)}",
+                f"mail/erase?t={links.make('erase', EMAIL, 1, expires=expires)}",
+                "follow?url=/p/",
+                "embed/thread?url=/p/&view=page",
+                "embed/thread?url=/p/&view=page&lang=ar",
+                "",
+            )
         ):
             page.goto(f"/{target}")
-            assert_fine(page)
+            assert_fine(page, PICTURES / f"mail-leads-to-{number}")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1280)])
+@at_each_width
 def test_everybody_can_use_the_pages_for_signing_in_and_following(
-    chromium: Browser,
-    service: Service,
-    assert_fine: Callable[[Page], None],
-    scheme: Scheme,
-    width: int,
+    chromium: Browser, service: Service, width: int
 ) -> None:
     links = SignedLinks(edit_tokens.load_keys(service.data / data_dir.SECRET_KEY, ""))
     expires = int(time.time() * 1_000) + 600_000
-    with compare_screenshots(chromium, service.address, scheme, width) as page:
+    with tab_without_policy(chromium, service.address, width) as page:
+        numbers = itertools.count(1)
+
+        def check() -> None:
+            assert_fine(page, PICTURES / f"reader-{next(numbers)}", [width])
 
         def send(text: str) -> None:
             page.locator("input").fill(text)
             page.locator("form button").click()
-            assert_fine(page)
+            check()
 
         page.goto("/reader/sign-in?page=https://blog.example/p/&word=a-random-word")
-        assert_fine(page)
+        check()
         page.locator("form").evaluate("form => { form.noValidate = true }")
         send("ann@")
         send(EMAIL)
         page.goto(f"/reader/link?t={links.make('sign-in', *newest_link(service), expires=expires)}")
-        assert_fine(page)
+        check()
         page.locator("form button").click()
-        assert_fine(page)
+        check()
         send("Rosa Weber")
         expect(page.get_by_role("alert")).to_be_visible()
         page.goto("/follow?url=/p/")
         page.locator("form").evaluate("form => { form.noValidate = true }")
         send("ann@")
-        send(f"{scheme}{width}@mail.example")
+        send(f"follower{width}@mail.example")
 
 
 def newest_link(service: Service) -> tuple[int, int]:
@@ -133,7 +131,7 @@ def newest_link(service: Service) -> tuple[int, int]:
 def test_the_fields_of_the_plain_form_stand_at_even_distances(
     chromium: Browser, service: Service
 ) -> None:
-    with compare_screenshots(chromium, service.address, "light", 360) as page:
+    with tab_without_policy(chromium, service.address) as page:
         page.goto("/embed/thread?url=/p/&view=page")
         boxes = [field.bounding_box() for field in page.locator("form .commentsvc-field").all()]
     edges = [(box["y"], box["y"] + box["height"]) for box in boxes if box]
@@ -167,19 +165,11 @@ def mails(database: Database) -> Iterator[str]:
         yield body.get_content()
 
 
-@screenshots()
-def test_everybody_can_read_the_mails(
-    chromium: Browser,
-    service: Service,
-    assert_fine: Callable[[Page], None],
-    tmp_path: Path,
-    scheme: Scheme,
-    width: int,
-) -> None:
+def test_everybody_can_read_the_mails(chromium: Browser, service: Service, tmp_path: Path) -> None:
     with (
         opened(tmp_path) as database,
-        compare_screenshots(chromium, service.address, scheme, width) as page,
+        tab_without_policy(chromium, service.address) as page,
     ):
-        for html in mails(database):
+        for number, html in enumerate(mails(database)):
             page.set_content(html)
-            assert_fine(page)
+            assert_fine(page, PICTURES / f"mail-{number}")

@@ -1,12 +1,15 @@
 """Passkeys in a real browser, with a virtual authenticator from the browser's DevTools."""
 
-import os
-from collections.abc import Callable
-from pathlib import Path
-
 from playwright.sync_api import Browser, CDPSession, Page, expect
 
-from tests.admin_e2e.moderator_browser import PASSWORD, compare_screenshots, sign_in, sign_out
+from tests.accessibility import assert_fine
+from tests.admin_e2e.moderator_browser import (
+    PASSWORD,
+    PICTURES,
+    sign_in,
+    sign_out,
+    tab_without_policy,
+)
 from tests.e2e.program import Service, command
 
 DEVICE = {
@@ -27,37 +30,24 @@ def plug_in(page: Page) -> tuple[CDPSession, str]:
     return tools, made["authenticatorId"]
 
 
-def at_any_size(page: Page, assert_fine: Callable[[Page], None], name: str) -> None:
-    """Check a page at the widths of phones and desktops, in light and dark."""
-    for width in (360, 1280):
-        page.set_viewport_size({"width": width, "height": 740})
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            assert_fine(page)
-            if folder := os.environ.get("SCREENSHOTS"):
-                page.screenshot(path=Path(folder) / f"{name}-{width}-{scheme}.png", full_page=True)
-
-
-def test_a_passkey_is_added_used_and_removed(
-    chromium: Browser, service: Service, assert_fine: Callable[[Page], None]
-) -> None:
+def test_a_passkey_is_added_used_and_removed(chromium: Browser, service: Service) -> None:
     made = command("moderator", "add", "key", "--data", service.data, given=PASSWORD)
     assert made.code == 0, made
     origin = service.address.replace("127.0.0.1", "localhost")
-    with compare_screenshots(chromium, origin, "light", 360) as page:
+    with tab_without_policy(chromium, origin) as page:
         tools, device = plug_in(page)
         sign_in(page, "key")
         add(page)
-        at_any_size(page, assert_fine, "passkeys")
+        assert_fine(page, PICTURES / "passkeys")
         add(page, again=True)  # the device already has a passkey of this account
         sign_out(page).click()
-        at_any_size(page, assert_fine, "sign-in")
+        assert_fine(page, PICTURES / "passkey-sign-in")
         enter(page, tools, device)
         page.goto("/moderation/passkeys")
         page.get_by_role("link", name="Remove My phone").click()
         opens = page.get_by_role("region", name="What opens this account")
         opens.get_by_label("Current password").fill(PASSWORD)
-        at_any_size(page, assert_fine, "account")
+        assert_fine(page, PICTURES / "passkey-account")
         opens.get_by_role("button", name="Remove My phone").click()
         expect(page.get_by_role("status")).to_have_text("Removed.")
         sign_out(page).click()

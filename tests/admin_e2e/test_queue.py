@@ -3,14 +3,14 @@
 import itertools
 import re
 import time
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Locator, Page, StorageState, expect
 
 from commentsvc.admin.review_queue import MOST
 from commentsvc.util.timestamps import DAY_MS
-from tests.admin_e2e.moderator_browser import Scheme, compare_screenshots, screenshots
+from tests.accessibility import WIDTHS, assert_fine
+from tests.admin_e2e.moderator_browser import PICTURES, tab_without_policy
 from tests.e2e.program import Service, change, wait_for
 
 pytestmark = pytest.mark.both_engines
@@ -247,22 +247,21 @@ def outbox(service: Service) -> None:
 
 @pytest.mark.sqlite_only(SCREENSHOTS)
 @pytest.mark.usefixtures("outbox")
-@screenshots(1600)
 def test_everybody_can_use_the_pages(
-    chromium: Browser,
-    service: Service,
-    cookies: StorageState,
-    assert_fine: Callable[[Page], None],
-    scheme: Scheme,
-    width: int,
+    chromium: Browser, service: Service, cookies: StorageState
 ) -> None:
-    with compare_screenshots(chromium, service.address, scheme, width, cookies) as page:
+    with tab_without_policy(chromium, service.address, kept=cookies) as page:
+
+        def check(target: str) -> None:
+            page.goto(f"/moderation/{target}")
+            name = target.replace("/", "-").replace("?", "-")
+            assert_fine(page, PICTURES / f"use-{name}", [*WIDTHS, 1600])
+
         url = "/long/" + "path/" * 30
         text = f"{LONG} {next(numbers)}"
         parent = service.submit(url, text, author="Wolfeschlegelstein" * 4).json()["comment"]["id"]
         service.submit(url, f"No. {next(numbers)}", parent=parent)
-        page.goto("/moderation/queue")
-        assert_fine(page)
+        check("queue")
         page.get_by_role("button", name="Spam").nth(1).click()
         for target in (
             "queue",
@@ -281,8 +280,7 @@ def test_everybody_can_use_the_pages(
             "factor",
             "comment?id=0",
         ):
-            page.goto(f"/moderation/{target}")
-            assert_fine(page)
+            check(target)
 
 
 def answer_field(moderation: Page, name: str) -> Locator:

@@ -1,17 +1,16 @@
 """Signing in and out in a real browser, which applies its own rules for cookies and origins."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.accessibility import assert_fine
 from tests.admin_e2e.moderator_browser import (
     PASSWORD,
-    Scheme,
-    compare_screenshots,
-    screenshots,
+    PICTURES,
+    at_each_width,
     sign_in,
     sign_out,
+    tab_without_policy,
     tell,
 )
 from tests.e2e.program import Service
@@ -125,20 +124,14 @@ def test_a_link_from_another_site_finds_the_moderator_signed_in(
         expect(moderation.get_by_role("heading", level=1)).to_have_text("Account of ann")
 
 
-@screenshots()
-def test_everybody_can_use_the_pages(
-    chromium: Browser,
-    service: Service,
-    assert_fine: Callable[[Page], None],
-    scheme: Scheme,
-    width: int,
-) -> None:
-    with compare_screenshots(chromium, service.address, scheme, width) as page:
+@at_each_width
+def test_everybody_can_use_the_pages(chromium: Browser, service: Service, width: int) -> None:
+    with tab_without_policy(chromium, service.address, width) as page:
         page.goto("/moderation/sign-in")
-        assert_fine(page)
+        assert_fine(page, PICTURES / "sign-in", [width])
         tell(page, "x" * 40, "x")
         expect(page.get_by_role("alert")).to_be_visible()
-        assert_fine(page)
+        assert_fine(page, PICTURES / "sign-in-wrong", [width])
         sign_in(page)
         page.goto("/moderation/account?done=password")
-        assert_fine(page)
+        assert_fine(page, PICTURES / "account-done", [width])

@@ -7,24 +7,27 @@ from itertools import count
 from typing import Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.accessibility import CONTRAST, FITS, WIDTHS, assert_accessible, save_picture
 from tests.widget import test_elements, test_private_notes
 from tests.widget.browser import RICH, ROOT, Answers, comment, fill, open_form
 
 Open = Callable[[], Page]
 Scheme = Literal["light", "dark"]
 
-SCHEMES = [("light", None), ("dark", None), ("light", "dark"), ("dark", "light")]
-WIDTHS = [360, 1280]
-# What the system prefers, what the reader chose, and the width: each colour at each width.
-SETTINGS = [
-    ("light", None, 360),
-    ("dark", None, 1280),
-    ("light", "dark", 360),
-    ("dark", "light", 1280),
+# What the system prefers, and what the reader chose.
+SCHEMES: list[tuple[Scheme, str | None]] = [
+    ("light", None),
+    ("dark", None),
+    ("light", "dark"),
+    ("dark", "light"),
 ]
+# As the switch of the demo does it.
+CHOOSE = """(chosen) => {
+  if (chosen) document.documentElement.dataset.theme = chosen;
+  else delete document.documentElement.dataset.theme;
+}"""
 
 PICTURES = ROOT / "build" / "pictures" / "widget"
 
@@ -59,44 +62,42 @@ def context(chromium: Browser, blog: str) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def assert_accessible(page: Page, request: pytest.FixtureRequest) -> Callable[[], None]:
-    """Check the page with axe, and save a screenshot of it for people to look at."""
-    number = count(1)
+def assert_fine(page: Page, request: pytest.FixtureRequest) -> Callable[[], None]:
+    """Check the page in all colours: with axe, and that nothing is wider than the window.
 
-    def assert_accessible() -> None:
-        page.wait_for_load_state()
-        name = f"{request.node.name.removeprefix('test_')}-{next(number)}.png"
-        page.screenshot(path=PICTURES / name, full_page=True)
-        results = Axe().run(page)
-        assert results.violations_count == 0, results.generate_report()
+    Pictures are saved for people to look at.
+    """
+    name, number = request.node.name.removeprefix("test_"), count(1)
 
-    return assert_accessible
+    def assert_fine() -> None:
+        state = f"{name}-{next(number)}"
+        assert page.evaluate(FITS)
+        for system, chosen in SCHEMES:
+            page.emulate_media(color_scheme=system)
+            page.evaluate(CHOOSE, chosen)
+            save_picture(page, PICTURES / f"{state}-{system}-{chosen}.png")
+            assert_accessible(page, None if (system, chosen) == SCHEMES[0] else CONTRAST)
 
-
-def set_up(page: Page, system: Scheme, chosen: str | None, width: int) -> None:
-    """Give the window its width, the system its colours, and the blog those of its switch."""
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
-    if chosen:
-        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
+    return assert_fine
 
 
-def assert_fits(page: Page) -> None:
-    """Check that nothing is wider than the window."""
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+@pytest.fixture
+def width(page: Page, request: pytest.FixtureRequest) -> None:
+    """Give the window a width."""
+    page.set_viewport_size({"width": request.param, "height": 740})
 
 
-@pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
+at_each_width = pytest.mark.parametrize("width", WIDTHS, indirect=True)
+
+
+@pytest.mark.usefixtures("width")
+@at_each_width
 def test_a_form_that_asks_for_more_has_no_violation(
     page: Page,
     open_post: Open,
     answers: Answers,
-    assert_accessible: Callable[[], None],
-    system: Scheme,
-    chosen: str | None,
-    width: int,
+    assert_fine: Callable[[], None],
 ) -> None:
-    set_up(page, system, chosen, width)
     answers.notify = answers.sign_in = True
     guidelines = '<div lang="en">\n<p>Be kind. <a href="/privacy/">Privacy</a></p></div>'
     answers.asks = {"guidelines": guidelines, "agreement": "I agree to the guidelines"}
@@ -107,31 +108,26 @@ def test_a_form_that_asks_for_more_has_no_violation(
     fill(form, "Mine.")
     form.get_by_role("button", name="Send comment").click()
     expect(form.locator("[name=email]")).to_be_focused()
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
     answers.asks |= {"members_only": True}
     page.reload()
     form = open_form(page)
     expect(form.get_by_role("button", name="Sign in to comment")).to_be_visible()
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
 
 
-@pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
+@pytest.mark.usefixtures("width")
+@at_each_width
 def test_a_thread_in_use_has_no_violation(
     page: Page,
     open_post: Open,
     answers: Answers,
-    assert_accessible: Callable[[], None],
-    system: Scheme,
-    chosen: str | None,
-    width: int,
+    assert_fine: Callable[[], None],
 ) -> None:
-    set_up(page, system, chosen, width)
     answers.comments = list(AWKWARD)
     answers.notify = answers.sign_in = True
     open_post()
-    assert_fits(page)
+    assert page.evaluate(FITS)
     page.get_by_role("button", name="Reply to Ada Byron").first.click()
     reply = page.locator("#commentsvc-1 .commentsvc-form")
     reply.get_by_role("button", name="Reply").click()
@@ -144,63 +140,50 @@ def test_a_thread_in_use_has_no_violation(
     answers.refuse("POST", 500)
     form.get_by_role("button", name="Send comment").click()
     expect(form.get_by_role("alert")).not_to_be_empty()
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
     answers.recover()
     form.get_by_label("Email (optional)").fill("rosa@")
     form.get_by_label("Emails").select_option("Email me about replies")
     form.get_by_role("button", name="Send comment").click()
     expect(form.get_by_label("Email (optional)")).to_be_focused()
-    assert_accessible()
+    assert_fine()
     form.get_by_label("Email (optional)").fill("rosa@example.org")
     answers.status = "pending"
     form.get_by_role("button", name="Send comment").click()
     expect(page.locator("#commentsvc-101")).to_be_focused()
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("system", ["light", "dark"])
+@pytest.mark.usefixtures("width")
+@at_each_width
 def test_the_pages_of_the_demo_have_no_violation(
-    page: Page,
-    answers: Answers,
-    assert_accessible: Callable[[], None],
-    system: Scheme,
-    width: int,
+    page: Page, answers: Answers, assert_fine: Callable[[], None]
 ) -> None:
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
     for path in ("/", "/page/2/", "/about/"):
         page.goto(path)
-        assert_accessible()
-        assert_fits(page)
+        assert_fine()
 
 
 def test_a_thread_that_failed_has_no_violation(
-    page: Page, answers: Answers, assert_accessible: Callable[[], None]
+    page: Page, answers: Answers, assert_fine: Callable[[], None]
 ) -> None:
     answers.refuse("GET", 500)
     page.goto("/posts/offcuts/")
     page.locator("comment-thread").scroll_into_view_if_needed()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
-    assert_accessible()
+    assert_fine()
 
 
+@pytest.mark.usefixtures("width")
 @pytest.mark.parametrize(
-    ("width", "system", "lang"),
-    [(360, "light", "de"), (768, "dark", "ar"), (1280, "light", "en")],
+    ("width", "lang"), [(360, "de"), (768, "ar"), (1280, "en")], indirect=["width"]
 )
 def test_reactions_and_lists_have_no_violation(
     page: Page,
     answers: Answers,
-    assert_accessible: Callable[[], None],
-    width: int,
-    system: Scheme,
+    assert_fine: Callable[[], None],
     lang: str,
 ) -> None:
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
     test_elements.fill(answers)
     answers.reactions = dict.fromkeys("👍👎😄😮😢🎉👏🚀👀💡🦄", 1_234)
     test_elements.show(page, f"<style>{SWITCHES}</style>{test_elements.ALL}", lang)
@@ -211,21 +194,17 @@ def test_reactions_and_lists_have_no_violation(
     answers.refuse("POST", 429)
     page.locator("page-reactions button").last.click()
     expect(page.get_by_role("alert")).not_to_be_empty()
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
 
 
-@pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
+@pytest.mark.usefixtures("width")
+@at_each_width
 def test_reactions_to_comments_have_no_violation(
     page: Page,
     open_post: Open,
     answers: Answers,
-    assert_accessible: Callable[[], None],
-    system: Scheme,
-    chosen: str | None,
-    width: int,
+    assert_fine: Callable[[], None],
 ) -> None:
-    set_up(page, system, chosen, width)
     answers.emoji = [*"👍👎😄😮😢🎉👏🚀👀💡🦄", "❤️"]
     few, many = {"👍": 2, "❤️": 1}, dict.fromkeys(answers.emoji, 1_234)
     answers.comments = [
@@ -237,43 +216,36 @@ def test_reactions_to_comments_have_no_violation(
     thumb = page.locator("#commentsvc-1 > article [value='👍']")
     thumb.click()
     expect(page.locator("#commentsvc-1 > article [aria-pressed=true]")).to_be_visible()
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
     page.locator("#commentsvc-3 [name=react]:not([value])").click()
     expect(page.locator(".commentsvc-menu")).to_be_visible()
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
     answers.refuse("POST", 429)
     page.locator(".commentsvc-menu button").last.click()
     expect(page.locator("#commentsvc-3").get_by_role("alert")).not_to_be_empty()
-    assert_accessible()
+    assert_fine()
 
 
-@pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
+@pytest.mark.usefixtures("width")
+@at_each_width
 def test_a_private_note_and_a_correction_have_no_violation(
     page: Page,
     answers: Answers,
-    assert_accessible: Callable[[], None],
-    system: Scheme,
-    chosen: str | None,
-    width: int,
+    assert_fine: Callable[[], None],
 ) -> None:
-    set_up(page, system, chosen, width)
     form = test_private_notes.begin(page, answers)
     fill(form)
     form.get_by_label(test_private_notes.PRIVATE).check()
-    assert_accessible()
+    assert_fine()
     test_private_notes.show_article(page)
     test_private_notes.select(page, "#words", 4, 11)
     near = page.locator(".commentsvc-at-words")
     expect(near).to_be_visible()
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
     near.click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label(test_private_notes.THANK)).to_be_visible()
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
 
 
 # A yellow square.
@@ -281,18 +253,15 @@ PICTURE = "data:image/gif;base64,R0lGODlhAQABAIAAAP/yAAAAACwAAAAAAQABAAACAkQBADs
 SMALL = b64decode(PICTURE.partition(",")[2])
 
 
-@pytest.mark.parametrize(("system", "width", "lang"), [("dark", 1280, "ar"), ("light", 360, "de")])
+@pytest.mark.usefixtures("width")
+@pytest.mark.parametrize(("width", "lang"), [(1280, "ar"), (360, "de")], indirect=["width"])
 def test_a_picture_in_the_making_has_no_violation(
     page: Page,
     open_thread: Callable[..., Page],
     answers: Answers,
-    assert_accessible: Callable[[], None],
-    system: Scheme,
-    width: int,
+    assert_fine: Callable[[], None],
     lang: str,
 ) -> None:
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
     answers.images = 1 << 16
     shown = f'<p>Look.</p><p><img src="{PICTURE}" alt="A field" width="400" height="300"></p>'
     answers.comments = [comment(1, "Look.", html=shown)]
@@ -306,8 +275,7 @@ def test_a_picture_in_the_making_has_no_violation(
     answers.refuse("POST", 400, {"image": "Send a complete JPEG, PNG, WebP or GIF file."})
     panel.get_by_role("textbox").press("Enter")
     expect(panel.get_by_role("alert")).to_contain_text("JPEG")
-    assert_accessible()
-    assert_fits(page)
+    assert_fine()
     links = form.locator(".commentsvc-editor > .commentsvc-actions > .commentsvc-link").all()
     tops = {round(box["y"]) for link in links if (box := link.bounding_box())}
     assert len(links) == 3
@@ -346,50 +314,43 @@ def answer_and_vote(page: Page, answers: Answers, check: Callable[[], None]) -> 
     expect(page.locator("#commentsvc-2 [role=alert]")).not_to_be_empty()
 
 
-@pytest.mark.parametrize(("width", "system"), [(360, "light"), (1280, "dark")])
+@pytest.mark.usefixtures("width")
+@at_each_width
 def test_no_state_has_a_violation_where_lines_begin_on_the_right(
     page: Page,
     open_thread: Callable[..., Page],
     answers: Answers,
     announce: Callable[[], None],
-    assert_accessible: Callable[[], None],
-    width: int,
-    system: Scheme,
+    assert_fine: Callable[[], None],
 ) -> None:
     """Including the states that the tests above do not reach."""
-
-    def check() -> None:
-        assert_accessible()
-        assert_fits(page)
 
     def show(**attributes: str) -> None:
         open_thread(lang='ar" dir="rtl', more=f"<style>{SWITCHES}</style>", **attributes)
 
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
     answers.voting, answers.notices = "both", True
     answers.comments = list(AWKWARD)
     show()
-    answer_and_vote(page, answers, check)
+    answer_and_vote(page, answers, assert_fine)
     answers.comments.append(comment(102, "New."))
     announce()
     expect(page.locator(".commentsvc-thread > .commentsvc-button")).to_be_visible()
-    check()
+    assert_fine()
     page.locator(".commentsvc-thread > .commentsvc-button").click()
     expect(page.locator("#commentsvc-102")).to_be_focused()
     show(closed="")
     expect(page.locator(".commentsvc-hint")).to_be_visible()
-    check()
+    assert_fine()
     show(load="click")
     expect(page.locator(".commentsvc-button")).to_be_visible()
-    check()
+    assert_fine()
     answers.notify = answers.sign_in = True
     signed_in = json.dumps({"token": "x", "name": "Eva " + "Vogt" * 15})
     page.evaluate("kept => localStorage.setItem('commentsvc:reader', kept)", signed_in)
     show()
     open_form(page)
     expect(page.locator(".commentsvc-hint", has_text="✓")).to_be_visible()
-    check()
+    assert_fine()
 
 
 # Three ways in which themes switch to dark; otherwise the preference of the system decides.
@@ -406,7 +367,6 @@ def test_colours_follow_the_page_whatever_switches_it(
     page: Page,
     open_thread: Callable[..., Page],
     answers: Answers,
-    assert_accessible: Callable[[], None],
     system: Scheme,
     chosen: str | None,
 ) -> None:
@@ -422,5 +382,5 @@ def test_colours_follow_the_page_whatever_switches_it(
         colour = button.evaluate("(button) => getComputedStyle(button).backgroundColor")
         lightness = float(colour.removeprefix("oklch(").split()[0])
         assert (lightness > 0.6) == ((chosen or system) == "dark"), colour
-        assert_accessible()
+        assert_accessible(page)
         page.evaluate("(mark) => document.documentElement.removeAttribute(mark)", mark)

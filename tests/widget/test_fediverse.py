@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.accessibility import assert_accessible, save_picture
 from tests.widget.browser import Answers, comment
 from tests.widget.test_access import PICTURES
 
@@ -41,9 +41,8 @@ def test_the_post_opens_on_the_readers_server(
     uri = "https%3A%2F%2Fmastodon.example%2F%40ann%2F1"
     target = f"https://oak.example/authorize_interaction?uri={uri}"
     assert page.evaluate("window.opened") == [[target, "_blank", "noopener"]]
-    page.screenshot(path=PICTURES / "fediverse.png")
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    save_picture(page, PICTURES / "fediverse.png")
+    assert_accessible(page)
     assert all("oak.example" not in target for _, target in answers.requests)
     open_thread()
     page.clock.fast_forward(5_000)

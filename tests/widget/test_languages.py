@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.accessibility import assert_fine
 from tests.widget.browser import Answers, comment
-from tests.widget.test_access import PICTURES, SETTINGS, Scheme, assert_fits
+from tests.widget.test_access import PICTURES
 
 OpenThread = Callable[..., Page]
 Announce = Callable[[], None]
@@ -17,12 +17,6 @@ TRANSLATOR = """self.Translator = {
     translate: async (text) => `<b>${sourceLanguage}>${targetLanguage}: ${text}`,
   }),
 }"""
-
-
-def accessible(page: Page, name: str) -> None:
-    page.screenshot(path=PICTURES / f"languages-{name}.png", full_page=True)
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
 
 
 @pytest.fixture
@@ -83,30 +77,18 @@ def test_the_browser_translates_a_comment_of_another_language(
     expect(article.locator("[lang=en]")).to_be_hidden()
 
 
-@pytest.mark.parametrize(("system", "chosen", "width"), SETTINGS)
 def test_the_choice_of_a_language_and_a_translation_have_no_violation(
-    page: Page,
-    open_thread: OpenThread,
-    several: Answers,
-    announce: Announce,
-    system: Scheme,
-    chosen: str | None,
-    width: int,
+    page: Page, open_thread: OpenThread, several: Answers, announce: Announce
 ) -> None:
-    page.set_viewport_size({"width": width, "height": 740})
-    page.emulate_media(color_scheme=system)
     page.add_init_script(TRANSLATOR)
-    if chosen:
-        page.add_init_script(f"localStorage.setItem('theme', {chosen!r})")
     open_thread()
     announce()
     expect(page.get_by_role("button", name="Translate")).to_be_visible()
-    accessible(page, f"offered-{system}-{chosen}-{width}")
+    assert_fine(page, PICTURES / "languages-offered")
     page.get_by_role("button", name="Translate").click()
     expect(page.get_by_role("button", name="Show original")).to_be_visible()
     page.get_by_label("All languages").select_option("German")
-    accessible(page, f"chosen-{system}-{chosen}-{width}")
-    assert_fits(page)
+    assert_fine(page, PICTURES / "languages-chosen")
 
 
 def test_without_a_translator_or_languages_nothing_is_offered(

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.accessibility import assert_accessible, save_picture
 from tests.widget.browser import POST, SERVICE, Answers, comment
 from tests.widget.test_access import PICTURES
 from tests.widget.test_sizes import take_loaded
@@ -17,9 +17,8 @@ BUDGET = 1_300  # bytes, gzipped
 
 
 def accessible(page: Page, name: str) -> None:
-    page.screenshot(path=PICTURES / f"search-{name}.png", full_page=True)
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    save_picture(page, PICTURES / f"search-{name}.png")
+    assert_accessible(page)
 
 
 def result(number: int, text: str, page: str = "https://blog.example/a/") -> dict[str, Any]:

@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from loadtest.harness.running import free_port
-from tests.admin_e2e.moderator_browser import PASSWORD, Scheme, screenshots, sign_in, sign_out
-from tests.conftest import TARGET_SIZES, visit, watched_tab
+from tests.accessibility import assert_fine
+from tests.admin_e2e.moderator_browser import PASSWORD, at_each_width, sign_in, sign_out
+from tests.conftest import visit, watched_tab
 from tests.e2e.program import Service, change, command, serving
 from tests.widget.browser import Blog, serve
 from tests.widget.test_access import PICTURES
@@ -425,9 +425,9 @@ def test_the_texts_are_in_the_languages_of_moderators(
     expect(page.get_by_role("link", name=link)).to_be_visible()
 
 
-@screenshots()
+@at_each_width
 def test_it_fits_and_is_accessible(
-    strict: Browser, blog: Moderated, cookies: object, scheme: Scheme, width: int
+    strict: Browser, blog: Moderated, cookies: object, width: int
 ) -> None:
     path = blog.write()
     ids = blog.submit(path, "A published comment, with a text of some length.", "Waits here.")
@@ -436,7 +436,6 @@ def test_it_fits_and_is_accessible(
     context = strict.new_context(
         base_url=blog.origin,
         bypass_csp=True,
-        color_scheme=scheme,
         reduced_motion="reduce",
         viewport={"width": width, "height": 740},
     )
@@ -446,23 +445,14 @@ def test_it_fits_and_is_accessible(
     page.get_by_role("link", name="Moderate here").click()
     button = page.get_by_role("button", name="Moderate there")
     expect(button).to_be_visible()
-    assert_fine(page, f"on-blog-{scheme}-{width}")
+    assert_fine(page, PICTURES / "on-blog", [width])
     page.wait_for_timeout(750)
     button.click()
     expect(page.get_by_text("You moderate as ann.")).to_be_visible()
-    assert_fine(page, f"thread-moderation-{scheme}-{width}")
+    assert_fine(page, PICTURES / "thread-moderation", [width])
     act(page, "A waiting reply", "Approve")
     expect(page.locator(".commentsvc-decided")).to_have_text("Approved. Undo")
     act(page, "Waits here.", "Answer")
     page.get_by_label("Answer to Eve").fill("Thank you!")
-    assert_fine(page, f"thread-moderation-answer-{scheme}-{width}")
+    assert_fine(page, PICTURES / "thread-moderation-answer", [width])
     context.close()
-
-
-def assert_fine(page: Page, name: str) -> None:
-    """Check the page with axe, and save a screenshot of it for people to look at."""
-    page.wait_for_load_state()
-    page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
-    results = Axe().run(page, options=TARGET_SIZES)
-    assert results.violations_count == 0, results.generate_report()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
