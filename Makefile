@@ -1,6 +1,6 @@
 # Commands for developers; users need ./run and ./test only.
 .DEFAULT_GOAL := help
-.PHONY: help dist docs words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
+.PHONY: help chart dist docs words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -34,6 +34,10 @@ asan: ## the C tests under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan: ## the C tests under ThreadSanitizer
 	test -e build/tsan/build.ninja || meson setup build/tsan -Dtests=true -Db_sanitize=thread -Db_lundef=false
 	meson test -C build/tsan --timeout-multiplier=4 --print-errorlogs
+
+chart: ## let helm and Kubernetes' schemas judge config/helm (needs Go; the first time takes minutes)
+	sh config/kubernetes.sh
+	./test tests/image/test_chart.py
 
 bare: ## ./run and ./test in a bare Debian 12, Debian 13 and Ubuntu 24.04 (as root)
 	python -m tests.bare.system
