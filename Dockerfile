@@ -16,7 +16,8 @@
 # another Debian 13: --build-arg BASE=debian:trixie-slim
 #
 # With --build-arg LOCK=postgres the image has the driver for PostgreSQL, too; with LOCK=full, also
-# what pictures in comments need.
+# what pictures in comments need. --build-arg VERSION=$(sh config/version.sh) tells the program its
+# version, since git is not in the image.
 ARG BASE=debian:trixie-slim@sha256:a29215f6a35e51e22adffa17f89e9d2ef06214e64a2bad10d765c46aea49f11f
 
 FROM ${BASE} AS build
@@ -34,9 +35,11 @@ COPY commentsvc commentsvc
 COPY static static
 COPY po po
 COPY config config
+ARG VERSION
 # Without bytecode: rootfs.py compiles everything that is in the image.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=secret,id=ca,target=/run/ca.pem \
+    if [ -n "$VERSION" ]; then echo "$VERSION" >config/VERSION; fi && \
     python3 -m venv /build && \
     python3 -m venv --without-pip /opt/commentsvc && \
     PATH=/build/bin:$PATH && export PIP_NO_INPUT=1 PIP_NO_CACHE_DIR=1 && \

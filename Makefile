@@ -1,6 +1,6 @@
 # Commands for developers; users need ./run and ./test only.
 .DEFAULT_GOAL := help
-.PHONY: help chart dist docs words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
+.PHONY: help chart dist release docs words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -55,6 +55,9 @@ load: ## measure the server (python -m loadtest --help names all commands)
 
 dist: ## build the source archive and the wheel, in dist/
 	sh config/dist.sh
+
+release: ## make everything that a release publishes, in dist/, of a commit with a tag
+	sh config/release.sh
 
 docs: ## write docs/api.md and the schema of exports anew from the code
 	.venv/bin/python -m docs.generate

@@ -1,14 +1,13 @@
 """The build backend of pyproject.toml: meson-python, with a source distribution that needs no git.
 
 meson-python takes the files of a source distribution from git. This one takes all files below
-SOURCES, which makes the same archive from a clone and from an unpacked archive. Its pyproject.toml
+SOURCES, which makes the same archive from a clone and from an unpacked archive. Its config/VERSION
 has the version that config/version.sh prints, so wheels that are built from it have that too.
 """
 
 import gzip
 import io
 import os
-import re
 import subprocess
 import tarfile
 import tomllib
@@ -22,6 +21,7 @@ from mesonpy import (
     get_requires_for_build_editable,
     get_requires_for_build_wheel,
 )
+from packaging.version import Version
 from pyproject_metadata import StandardMetadata
 
 __all__ = [
@@ -47,6 +47,7 @@ SOURCES: Final = (
     "pyproject.toml",
     "static",
 )
+VERSION: Final = Path("config/VERSION")
 _MADE: Final = ("__pycache__", "public", "resources")  # by Python and Hugo
 
 
@@ -55,13 +56,12 @@ def build_sdist(sdist_directory: str, config_settings: Mapping[str, object] | No
 
     Its files have the moment SOURCE_DATE_EPOCH (Unix seconds), so that two builds are the same.
     """
-    settings = Path("pyproject.toml").read_text()
     version = subprocess.run(
         ["sh", "config/version.sh"], stdout=subprocess.PIPE, text=True, check=True
-    ).stdout.strip()
-    settings = re.sub(r'^version = ".*"$', f'version = "{version}"', settings, flags=re.MULTILINE)
-    project = tomllib.loads(settings)
+    ).stdout
+    project = tomllib.loads(Path("pyproject.toml").read_text())
     metadata = StandardMetadata.from_pyproject(project, Path.cwd())
+    metadata.version = Version(version.strip())
     top = f"{metadata.canonical_name}-{metadata.version}"
     moment = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
 
@@ -78,10 +78,10 @@ def build_sdist(sdist_directory: str, config_settings: Mapping[str, object] | No
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
         for path in _files():
-            if path.name != "pyproject.toml":
+            if path != VERSION:
                 archive.add(path, f"{top}/{path}", filter=plain)
         for made, text in (
-            ("pyproject.toml", settings.encode()),
+            (VERSION, version.encode()),
             ("PKG-INFO", bytes(metadata.as_rfc822())),
         ):
             entry = tarfile.TarInfo(f"{top}/{made}")

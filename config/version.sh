@@ -1,21 +1,32 @@
 #!/bin/sh
-# Prints the version of these sources, by which pip knows that a later commit is newer.
+# Prints the version of these sources. It comes from git: each release has a tag, such as v1.0.0.
 #
-#   0.1.0                      the commit with the tag v0.1.0, or sources without git
-#   0.1.0.post5+g1a2b3c4d      the fifth commit after that tag
-#   0.1.0.dev1234+g1a2b3c4d    the 1234th commit, before there is that tag
+#   1.0.0                      the commit with the tag v1.0.0
+#   1.0.1.dev7+g1a2b3c4d       the seventh commit after it
+#   1.0.0.dev1234+g1a2b3c4d    the 1234th commit, before there is a tag
 #
-# With the argument npm, as npm wants versions (semver.org): 0.1.0-dev.1234+g1a2b3c4d.
+# Without git it is what config/VERSION says: `git archive` writes a line of `git describe` there, and
+# config/backend.py, which makes the source archive, the version itself.
+#
+# With the argument npm, as npm wants versions (semver.org): 1.0.1-dev.7+g1a2b3c4d.
 set -eu
 cd "$(dirname "$0")/.."
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)
-[ "${1:-}" != npm ] || exec sh -c 'sh "$0" | sed "s/\.dev/-dev./; s/\.post\([0-9]*\)+/+post.\1./"' config/version.sh
-if ! { [ -e .git ] && commit=$(git rev-parse --short=8 HEAD) && all=$(git rev-list --count HEAD); } 2>/dev/null; then
-    echo "$version"
-elif ! since=$(git rev-list --count "v$version..HEAD" 2>/dev/null); then
-    echo "$version.dev$all+g$commit"
-elif [ "$since" = 0 ]; then
-    echo "$version"
+[ "${1:-}" != npm ] || exec sh -c 'sh "$0" | sed "s/\.dev/-dev./"' config/version.sh
+first=1.0.0
+if { [ -e .git ] && commit=$(git rev-parse --short=8 HEAD) && all=$(git rev-list --count HEAD); } 2>/dev/null; then
+    found=$(git describe --tags --abbrev=8 --match 'v[0-9]*.[0-9]*.[0-9]*' --exclude '*[!v0-9.]*' 2>/dev/null) ||
+        found=$first.dev$all+g$commit
 else
-    echo "$version.post$since+g$commit"
+    read -r found <config/VERSION
 fi
+case $found in
+    v*-*-g*)
+        tag=${found%-*-g*}
+        commits=${found#"$tag"-}
+        tag=${tag#v}
+        echo "${tag%.*}.$((${tag##*.} + 1)).dev${commits%-*}+${commits#*-}"
+        ;;
+    v*) echo "${found#v}" ;;
+    [0-9]*) echo "$found" ;;
+    *) echo "$first.dev0" ;; # sources that were copied without git, or archived before there was a tag
+esac

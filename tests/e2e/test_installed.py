@@ -1,5 +1,6 @@
-"""The published package: built without git, installed with the manual's commands, and run."""
+"""What is published: made as a release is made, installed with the manual's lines, and run."""
 
+import json
 import os
 import re
 import shutil
@@ -9,11 +10,13 @@ import tarfile
 import urllib.request
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from packaging.version import Version
 
 from tests import requirements
+from tests.bare.system import copy_sources
 from tests.e2e.program import ROOT, environment
 
 pytestmark = pytest.mark.sqlite_only("it is about the package")
@@ -22,23 +25,56 @@ BUILD_PATIENCE = 240.0  # seconds, on a busy machine
 PIP = ("PIP_DISABLE_PIP_VERSION_CHECK", "1")
 
 
+def git(folder: Path, *words: str) -> str:
+    """Run a command of git in a folder; return what it prints."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@blog.example")
+    done = subprocess.run(
+        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def release(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run config/release.sh in a folder."""
+    words = ["sh", "config/release.sh"]
+    return subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, check=False, timeout=BUILD_PATIENCE
+    )
+
+
+class Release(NamedTuple):
+    """What config/release.sh made, in a folder, and said."""
+
+    folder: Path
+    said: str
+
+
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return what config/dist.sh makes of these sources when they are not a git clone."""
-    copy = tmp_path_factory.mktemp("sources")
-    for name in ("commentsvc", "config", "core", "docs", "po", "static"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ROOT.glob("[A-Za-z]*.*"):
-        shutil.copy(file, copy)
-    shutil.copy(ROOT / "LICENSE", copy)
-    (copy / "config/bootstrap.sh").write_text("exit 0\n")
-    (copy / "build").mkdir()
+def released(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """Return the release 1.0.0 of these sources, made in a clone that has its tag."""
+    clone = tmp_path_factory.mktemp("sources")
+    copy_sources(clone)
+    changes = clone / "CHANGELOG.md"
+    changes.write_text(changes.read_text().replace("## Unreleased", "## 1.0.0 (2026-12-24)"))
+    (clone / "config/bootstrap.sh").write_text("exit 0\n")
+    git(clone, "add", "--all")
+    git(clone, "commit", "--quiet", "--message=x")
+    git(clone, "tag", "v1.0.0")
+    (clone / "build").mkdir()
     typescript = ROOT / "build" / "typescript"
     typescript.mkdir(parents=True, exist_ok=True)
-    (copy / "build" / "typescript").symlink_to(typescript)  # not to be fetched again
-    (copy / ".venv").symlink_to(ROOT / ".venv")
-    subprocess.run(["sh", copy / "config/dist.sh"], check=True, timeout=BUILD_PATIENCE)
-    return copy / "dist"
+    (clone / "build" / "typescript").symlink_to(typescript)  # not to be fetched again
+    (clone / ".venv").symlink_to(ROOT / ".venv")
+    done = release(clone)
+    assert done.returncode == 0, done.stderr
+    assert git(clone, "status", "--porcelain") == ""
+    return Release(clone / "dist", done.stdout)
+
+
+@pytest.fixture(scope="module")
+def published(released: Release) -> Path:
+    """Return the folder with what is published of the release."""
+    return released.folder
 
 
 def manual(heading: str) -> list[str]:
@@ -74,40 +110,106 @@ def test_the_source_archive_is_complete_and_the_wheel_runs_on_other_machines(
     } <= shared
 
 
+def test_a_release_has_its_version_everywhere_and_says_how_it_is_published(
+    released: Release,
+) -> None:
+    folder = released.folder
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {"commentsvc-1.0.0.tar.gz", "commentsvc-1.0.0.tgz", "SHA256SUMS"}
+    [wheel] = folder.glob("*.whl")
+    assert wheel.name.startswith("commentsvc-1.0.0-")
+    subprocess.run(["sha256sum", "--strict", "--quiet", "-c", "SHA256SUMS"], cwd=folder, check=True)
+    listed = {line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
+    assert listed == names - {"SHA256SUMS"}
+    notes = (folder / "release-notes.md").read_text()
+    assert "### For readers" in notes
+    assert "## 1.0.0" not in notes
+    contents = json.loads((folder / "sbom.cdx.json").read_text())
+    component = contents["metadata"]["component"]
+    assert (component["name"], component["version"]) == ("commentsvc", "1.0.0")
+    assert {one["name"] for one in contents["components"]} == {*requirements.versions("full")}
+    _, _, commands = released.said.partition("These commands publish 1.0.0:\n")
+    assert "git push origin v1.0.0\n" in commands
+    for name in re.findall(r"dist/\S+", commands):
+        assert list(folder.parent.glob(name.rstrip("."))), name
+
+
+def test_a_release_is_made_only_of_a_commit_with_its_tag_and_notes(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    for name in ("config/release.sh", "config/version.sh", "config/VERSION", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path / name)
+
+    def refusal() -> str:
+        done = release(tmp_path)
+        assert (done.returncode, done.stdout) == (1, "")
+        return done.stderr.removeprefix("commentsvc: no release is made: ")
+
+    assert refusal().startswith("this is no clone")
+    git(tmp_path, "init", "--quiet")
+    assert refusal().startswith("these files differ from the commit; commit or remove them:\n??")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message=x")
+    assert refusal().startswith("the commit has no tag and would be 1.0.0.dev1+g")
+    git(tmp_path, "tag", "v1.2.0")
+    assert refusal().startswith("CHANGELOG.md has no section '## 1.2.0'")
+
+
 def test_a_package_of_a_later_commit_has_a_later_version(tmp_path: Path) -> None:
     """Regression: `pip install --upgrade` did nothing, since each commit was 0.1.0."""
     (tmp_path / "config").mkdir()
-    shutil.copy(ROOT / "config/version.sh", tmp_path / "config")
-    (tmp_path / "pyproject.toml").write_text('version = "0.1.0"\n')
+    for name in ("config/version.sh", "config/VERSION", ".gitattributes"):
+        shutil.copy(ROOT / name, tmp_path / name)
 
-    def run(*words: str) -> str:
-        done = subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
+    def version(*words: str, folder: Path = tmp_path) -> str:
+        script = ["sh", str(folder / "config/version.sh"), *words]
+        return subprocess.run(script, check=True, capture_output=True, text=True).stdout.strip()
 
-    def version() -> str:
-        return run("sh", "config/version.sh")
+    def commit() -> str:
+        git(tmp_path, "commit", "--quiet", "--allow-empty", "--message=x")
+        return git(tmp_path, "rev-parse", "--short=8", "HEAD")
 
-    git = ("git", "-c", "user.name=a", "-c", "user.email=a@blog.example")
-    commit = (*git, "commit", "--quiet", "--allow-empty", "--message=x")
     found = [version()]
-    assert found == ["0.1.0"], "these are sources without git"
-    run("git", "init", "--quiet")
-    assert version() == "0.1.0", "there is no commit yet"
-    run(*commit)
-    found = [version()]
-    run(*commit)
+    git(tmp_path, "init", "--quiet")
+    assert found == [version()] == ["1.0.0.dev0"], "these are sources without a commit"
+    git(tmp_path, "add", "--all")
+    for number in (1, 2):
+        last = commit()
+        found.append(version())
+        assert found[-1] == f"1.0.0.dev{number}+g{last}"
+    git(tmp_path, "tag", "v1.0.0")
+    git(tmp_path, "tag", "v1.0.0rc1")  # only these have a meaning
+    git(tmp_path, "tag", "v9")
     found.append(version())
-    run("git", "tag", "v0.1.0")
+    assert (found[-1], version("npm")) == ("1.0.0", "1.0.0")
+    last = commit()
     found.append(version())
-    run(*commit)
+    assert (found[-1], version("npm")) == (f"1.0.1.dev1+g{last}", f"1.0.1-dev.1+g{last}")
+    git(tmp_path, "tag", "v1.1.0")
     found.append(version())
-    assert found[2] == "0.1.0"
     assert [*map(Version, found)] == sorted({*map(Version, found)})
-    commits = run("git", "rev-parse", "--short=8", "HEAD")
-    assert found[3].endswith(f"+g{commits}")
-    assert run("sh", "config/version.sh", "npm") == f"0.1.0+post.1.g{commits}"
-    run("git", "tag", "--delete", "v0.1.0")
-    assert run("sh", "config/version.sh", "npm") == f"0.1.0-dev.3+g{commits}"
+
+
+def test_an_archive_of_git_has_the_version_of_its_commit(tmp_path: Path) -> None:
+    """As forges make it for each tag."""
+    (tmp_path / "clone/config").mkdir(parents=True)
+    for name in ("config/version.sh", "config/VERSION", ".gitattributes"):
+        shutil.copy(ROOT / name, tmp_path / "clone" / name)
+    clone = tmp_path / "clone"
+    git(clone, "init", "--quiet")
+    git(clone, "add", "--all")
+    found = []
+    for tag in ("v1.0.0", "v1.2.3", ""):
+        git(clone, "commit", "--quiet", "--allow-empty", "--message=x")
+        if tag:
+            git(clone, "tag", tag)
+        git(clone, "archive", f"--prefix={tag}/", "--output=../a.tar", "HEAD")
+        with tarfile.open(tmp_path / "a.tar") as archive:
+            archive.extractall(tmp_path, filter="data")
+        script = ["sh", str(tmp_path / tag / "config/version.sh")]
+        done = subprocess.run(script, capture_output=True, text=True, check=True)
+        found.append(done.stdout.strip())
+    last = git(clone, "rev-parse", "--short=8", "HEAD")
+    assert found == ["1.0.0", "1.2.3", f"1.2.4.dev1+g{last}"]
 
 
 def test_the_manuals_lines_install_and_serve_without_a_compiler(

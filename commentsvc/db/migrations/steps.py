@@ -1,9 +1,10 @@
 """The statements that each migration step runs on SQLite.
 
-`upgrade` names a step and runs it once, in a transaction. The first makes the schema of the models,
-until it is frozen with the first release. So the others find their columns in a new database, and
-add them only to one that a development version made. Never edit a released step: existing databases
-were made by it. Append a further one, and name it there.
+`upgrade` names a step and runs it once, in a transaction. The first makes the schema of the models.
+So the others find their columns in a new database, and add them only to one that an earlier version
+made. The schema of each release is stored; a test upgrades it and compares it with that of a new
+database. Never edit a released step: existing databases were made by it. Append a further one, and
+name it there.
 """
 
 # ruff: noqa: S608 - put together from constants only

@@ -86,8 +86,9 @@ def _in_its_types(statement: str) -> str:
     return re.sub(rf"\b({'|'.join(types)})\b", lambda found: types[found[1]], statement)
 
 
-# As `upgrade.STEPS`, with the statements of each. The first is made from the models until it is
-# released; a test holds what it makes. So the others find their columns in a new database.
+# As `upgrade.STEPS`, with the statements of each. The first is made from the models, so
+# the others find their columns in a new database. Tests hold what each makes, and upgrade the stored
+# databases of all releases.
 STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0001_initial": schema.creation,
     "0002_verified_address": lambda: VERIFIED_ADDRESS,
