@@ -87,8 +87,8 @@ def _in_its_types(statement: str) -> str:
 
 
 # As `upgrade.STEPS`, with the statements of each. The first is made from the models, so
-# the others find their columns in a new database. Tests hold what each makes, and upgrade the stored
-# databases of all releases.
+# the others find their columns in a new database. Tests hold what each makes, and upgrade the
+# stored databases of all releases.
 STEPS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "0001_initial": schema.creation,
     "0002_verified_address": lambda: VERIFIED_ADDRESS,

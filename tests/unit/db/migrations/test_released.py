@@ -11,6 +11,7 @@ import pytest
 from commentsvc.db.database import DEFAULTS, Database
 from commentsvc.db.engine import Location
 from commentsvc.db.migrations import upgrade
+from commentsvc.db.migrations.steps import HISTORY
 from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from tests.unit.database_fixture import add, in_use
 from tests.unit.database_fixture import location as empty
@@ -83,7 +84,7 @@ def test_the_database_of_a_release_becomes_as_a_new_one_and_keeps_its_comments(
 def test_both_engines_store_the_same_steps(version: str, tmp_path: Path) -> None:
     load(version, path := tmp_path / "stored.sqlite3")
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        names = connection.execute(f"SELECT name FROM {upgrade.HISTORY} ORDER BY name").fetchall()
+        names = connection.execute(f"SELECT name FROM {HISTORY} ORDER BY name").fetchall()
     assert steps(version) == [name for (name,) in names]
 
 
