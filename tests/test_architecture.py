@@ -150,6 +150,7 @@ TESTS_OF_RULES: dict[str, str] = {
     "auth.comparisons": "what each comparison of secrets, in any package, refuses",
     "db.postgresql.pool": "what a pool of connections in front of PostgreSQL allows",
     "api.asked_fields": "what a site asks authors for holds at every door that takes a comment",
+    "db.migrations.released": "the database of each release is upgraded, on both engines",
 }
 # Modules without a test file of their own, and where they are tested instead.
 TESTED_ELSEWHERE: dict[str, str] = {
