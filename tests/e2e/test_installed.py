@@ -203,8 +203,7 @@ def test_an_archive_of_git_has_the_version_of_its_commit(tmp_path: Path) -> None
         if tag:
             git(clone, "tag", tag)
         git(clone, "archive", f"--prefix={tag}/", "--output=../a.tar", "HEAD")
-        with tarfile.open(tmp_path / "a.tar") as archive:
-            archive.extractall(tmp_path, filter="data")
+        subprocess.run(["tar", "-C", tmp_path, "-xf", tmp_path / "a.tar"], check=True)
         script = ["sh", str(tmp_path / tag / "config/version.sh")]
         done = subprocess.run(script, capture_output=True, text=True, check=True)
         found.append(done.stdout.strip())
