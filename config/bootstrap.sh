@@ -164,7 +164,15 @@ missing_test_packages() {
     # Its programs judge our units; as the first process it is not needed.
     command -v systemd-analyze >/dev/null || echo systemd
     missing_proxies
+    missing_emulator
     missing_engine
+}
+
+# Prints what compiles the C tests for 64-bit ARM, and emulates such a processor.
+missing_emulator() {
+    [ "$(uname -m)" = x86_64 ] || return 0
+    command -v aarch64-linux-gnu-gcc >/dev/null || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+    command -v qemu-aarch64-static >/dev/null || echo qemu-user-static
 }
 
 # Prints what builds and runs the container image and bare systems. Both need root, and say

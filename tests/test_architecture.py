@@ -275,6 +275,7 @@ CORE_TESTED_ELSEWHERE: dict[str, str] = {
     "python/request_object": "tests/wire: it needs Python",
     "python/server_object": "tests/wire: it needs Python",
     "http/scan_any": "tests/core/http/test_scan.c, where it is the one in use",
+    "http/scan_arm": "likewise; ./test arm runs it in qemu",
     "http/scan_x86": "tests/core/http/test_scan.c, which runs all that the processor can",
 }
 
