@@ -24,6 +24,7 @@ from commentsvc.admin.review_queue import ReviewPages
 from commentsvc.admin.saved_replies import SavedReplyPages
 from commentsvc.admin.settings import SettingsPage
 from commentsvc.admin.sign_in import ENTRY, SignIn, home
+from commentsvc.admin.sites import SitesPage
 from commentsvc.admin.snippet import SnippetPage
 from commentsvc.admin.thread_moderation import ThreadModerationPage
 from commentsvc.admin.threads import ThreadPages
@@ -62,6 +63,7 @@ class AdminPages:
             SavedReplyPages(context),
             Dashboard(context, figures, conditions),
             SettingsPage(context),
+            SitesPage(context),
             DownloadPage(context),
             SnippetPage(context),
             OwnAccountPages(context),

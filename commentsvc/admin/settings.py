@@ -22,6 +22,7 @@ from commentsvc.moderation.stored_settings import Change, SettingChange
 from commentsvc.settings import everyday
 from commentsvc.settings.everyday import (
     GROUPS,
+    ORIGINS,
     SETTINGS,
     EverydaySetting,
     Group,
@@ -309,5 +310,7 @@ def _said(change: SettingChange, text: str | None) -> Text:
         value = change.value(text)
     except SettingRefused:  # of another version
         value = None
+    if value is None and change.key == ORIGINS:
+        value = ()
     usual = _("%(what)s: as in the file, or the default", what=setting.label)
     return usual if value is None else setting.sentence(value)

@@ -6,7 +6,7 @@ of the settings: a network of its own is reached only if `hooks.allowed_networks
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from html import unescape
 from itertools import islice
 from typing import Final
@@ -28,9 +28,9 @@ PAGE_SIZE: Final = 2_097_152  # bytes
 TAGS: Final = 1_000  # scripts and threads of a page that are looked at
 
 _TAG: Final = re.compile(r"<(script|comment-thread)\b([^<>]{0,2000})>", re.IGNORECASE).finditer
-_SOURCE: Final = re.compile(
-    r"(?<![\w-])src\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"']+))", re.IGNORECASE
-).search
+_VALUE: Final = r"\s{0,9}=\s{0,9}(?:\"([^\"]*)\"|'([^']*)'|([^\s\"']+))"
+_SOURCE: Final = re.compile(rf"(?<![\w-])src{_VALUE}", re.IGNORECASE).search
+_URL: Final = re.compile(rf"(?<![\w-])url{_VALUE}", re.IGNORECASE).search
 
 
 class SnippetPage:
@@ -39,6 +39,8 @@ class SnippetPage:
     def __init__(self, context: AdminContext) -> None:
         settings = context.service.settings
         self._public_url = settings.server.public_url
+        self._sites = {site.name: site.origins for site in settings.sites}
+        self._first = settings.sites[0].name
         self._origins = [each for site in settings.sites for each in site.origins]
         self._client = SettingsClient(settings.hooks.allowed_networks)
         self._layout = context.layout
@@ -46,7 +48,7 @@ class SnippetPage:
 
     @get("/snippet", Permission.READ_SERVICE)
     async def page(self, context: RequestContext) -> Response:
-        """The lines that a page of the blog needs."""
+        """The lines that a page of the blog needs, or of the `?site=`."""
         return await self._show(context, [])
 
     @post("/snippet", Permission.ADMINISTER)
@@ -89,32 +91,43 @@ class SnippetPage:
                 )
             ]
         html = answer.body.decode(errors="replace")
-        return await run_in(FOREIGN, lambda: [*missing(html, answer.url or address, base)])
+        others = [] if origin(address) in self._sites[self._first] else [origin(address)]
+        return await run_in(FOREIGN, lambda: [*missing(html, answer.url or address, base, others)])
 
     async def _show(
         self, context: RequestContext, faults: list[Text], *, has_lines: bool = False
     ) -> Response:
+        asked = context.first("site")
+        site = asked if asked in self._sites else self._first
+        typed = context.first("page")[:ADDRESS_LENGTH]
         return await self._layout.render(
             "snippet.html",
             context,
             here="settings",
             base=self._base(context),
             script=SCRIPT,
-            page=context.first("page")[:ADDRESS_LENGTH] or next(iter(self._origins), ""),
+            site=site,
+            blog="" if site == self._first else next(iter(self._sites[site]), ""),
+            page=typed or next(iter(self._sites[site] or self._origins), ""),
             length=ADDRESS_LENGTH,
             faults=faults,
             has_lines=has_lines,
         )
 
 
-def missing(html: str, address: str, base: str) -> Iterator[Text]:
-    """Yield what the page at `address` lacks for comments of the service at `base`."""
+def missing(html: str, address: str, base: str, origins: Collection[str] = ()) -> Iterator[Text]:
+    """Yield what the page at `address` lacks for comments of the service at `base`.
+
+    The page belongs to the first site, or else to the one with these `origins`.
+    """
     first, *others = html.split("<!--")
     plain = first + "".join(each.partition("-->")[2] for each in others)
-    scripts, has_thread = list[str](), False
+    scripts, has_thread, names_page = list[str](), False, not origins
     for tag in islice(_TAG(plain), TAGS):
         if tag[1].lower() == "comment-thread":
             has_thread = True
+            if url := _URL(tag[2]):
+                names_page |= origin(unescape("".join(url.groups("")))) in origins
         elif (found := _SOURCE(tag[2])) and SCRIPT in (
             source := unescape("".join(found.groups("")))
         ):
@@ -136,6 +149,8 @@ def missing(html: str, address: str, base: str) -> Iterator[Text]:
             "The second line is missing. Put it where the comments should be, and build the blog"
             " again."
         )
+    elif not names_page:
+        yield _("In the second line, the address of the page is missing (url).")
 
 
 def _joined(address: str, source: str) -> str:

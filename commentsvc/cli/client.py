@@ -167,6 +167,8 @@ def hidden_sites(data: Path, settings: Settings | None) -> list[str]:
     if known is None:
         return []
     names = [site.name for site in known.sites]
+    stored = read(data, stored_values.values)
+    names += [site for site, key in stored if key == everyday.ORIGINS and site not in names]
     return [site_names.explain(site, names) for site in read(data, site_names.hidden, names)]
 
 

@@ -100,6 +100,13 @@ def _stored(url: str, data: Path) -> dict[everyday.Key, object]:
     return sqlite_files.ask(path, dial, stored_settings.values)
 
 
+def _added_sites(url: str, data: Path) -> set[str]:
+    """Return the names of the sites that the database has; none if it has no tables."""
+    with suppress(DatabaseError):
+        return {site for site, key in _stored(url, data) if key == everyday.ORIGINS}
+    return set()
+
+
 def location(data: Path) -> Location:
     """Return where the database is of the service with the data folder `data`.
 
@@ -185,9 +192,11 @@ def _differences(
             f" {remedy}"
         )
     if "site" in sections and (sites := loader.given_sites(file)):
+        added = _added_sites(server.database.url, data) - {site.name for site in sites}
+        theirs = tuple(site for site in server.sites if site.name not in added)
         yield from (
             f"{line} the server that runs on {data}: {of_file}"
-            for line in _site_differences(sites, server.sites)
+            for line in _site_differences(sites, theirs)
         )
 
 

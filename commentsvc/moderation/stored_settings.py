@@ -97,8 +97,11 @@ def store(tx: Transaction, loaded: LoadedSettings, change: Change) -> Settings:
     changed one of them since.
     """
     newest = {each.of: each for each in current(tx)}
-    before = everyday.apply(loaded, values(tx)).settings
+    applied = everyday.apply(loaded, values(tx))
+    before = applied.settings
     for key, new in change.wanted.items():
+        if key[1] != everyday.ORIGINS and key not in {*everyday.keys(before)}:
+            raise SettingRefused(_("There is no site %(site)s any more.", site=key[0]))
         last = newest.get(key)
         was = last.new if last else None
         is_usual = new == everyday.value(loaded.settings, key)
@@ -111,7 +114,7 @@ def store(tx: Transaction, loaded: LoadedSettings, change: Change) -> Settings:
             raise SettingRefused(_meanwhile(last))
         _add(tx, key, (was, written), change)
     found = everyday.apply(loaded, values(tx))
-    _refuse_contradictions(change, before, found)
+    _refuse_contradictions(change, applied, found)
     _forget_old(tx)
     tx.purge(SETTINGS_TAG)
     tx.purge(EVERY_TAG)
@@ -126,8 +129,6 @@ def undo(tx: Transaction, loaded: LoadedSettings, change_id: int, who: str, now:
     found = next((each for each in current(tx) if each.id == change_id), None)
     if found is None or found.key not in SETTINGS:
         raise SettingRefused(_("This setting was changed again: undo that first."))
-    if found.of not in {*everyday.keys(loaded.settings)}:
-        raise SettingRefused(_("There is no site %(site)s any more.", site=found.site))
     old = found.value(found.old)
     usual = everyday.value(loaded.settings, found.of)
     wanted = {found.of: usual if old is None else old}
@@ -150,15 +151,17 @@ def _meanwhile(last: SettingChange) -> Text:
     )
 
 
-def _refuse_contradictions(change: Change, before: Settings, found: Applied) -> None:
+def _refuse_contradictions(change: Change, before: Applied, found: Applied) -> None:
     """Raise SettingRefused if something that is wanted is not in force.
 
-    So does what closes a site to everybody that was open `before`.
+    So does what puts another setting out of force, other than those of a site that is removed, and
+    what closes a site to everybody that was open `before`.
     """
-    for key in change.wanted:
-        if reason := found.left_out.get(key):
+    sites = {"", *(site.name for site in found.settings.sites)}
+    for key, reason in found.left_out.items():
+        if key in change.wanted or (key not in before.left_out and key[0] in sites):
             raise SettingRefused(reason)
-    for site in {*needs.closed(found.settings)} - {*needs.closed(before)}:
+    for site in {*needs.closed(found.settings)} - {*needs.closed(before.settings)}:
         raise SettingRefused(
             _(
                 "Nobody could write on %(site)s: no way to sign in is set up there. Leave out"
@@ -171,5 +174,5 @@ def _refuse_contradictions(change: Change, before: Settings, found: Applied) -> 
 def _forget_old(tx: Transaction) -> None:
     ids = tx.query(Table.select(Table.id).order_by(Table.id.desc()).limit(1).offset(KEPT))
     if ids:
-        newest: Sequence[int] = [each.id for each in current(tx)]
+        newest: Sequence[int] = [each.id for each in current(tx) if each.new is not None]
         tx.change(Table.delete().where(Table.id <= ids[0][0], Table.id.not_in(newest)))

@@ -1,14 +1,17 @@
 """Everyday settings: those that an owner may change in the browser, and what they say.
 
 A changed value is stored in the database (`moderation.stored_settings`), and is in force unless the
-file or the environment sets it. A secret, an address to which the server connects, a path and what
+file or the environment sets it. A secret, a service to which the server connects, a path and what
 the core takes at its start are never among these settings; nor is who gets the mails by which
 comments are decided.
+
+A site that the file does not have exists while its ORIGINS are stored: see `apply`.
 
 Values are read by the parser of the file, so that bounds are the same. Errors are in the language
 of the moderator, and name the field of the form.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, get_args, get_origin
 
@@ -17,7 +20,7 @@ import msgspec
 from commentsvc.settings import types
 from commentsvc.settings.loader import LoadedSettings, contradictions
 from commentsvc.settings.parser import GivenValue, SettingsParser
-from commentsvc.settings.schema import SECTIONS, Settings
+from commentsvc.settings.schema import SECTIONS, Settings, Site
 from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 
@@ -43,6 +46,10 @@ VOTES: Final = {
 }
 DIGESTS: Final = {"off": _("for each comment"), "hourly": _("hourly"), "daily": _("daily")}
 SHOWN: Final = 80  # characters of a refused value
+ORIGINS: Final = "site.origins"
+MOST_SITES: Final = 50
+MOST_ORIGINS: Final = 10  # of a site, in the browser
+ORIGIN_LENGTH: Final = 300  # characters
 
 _LISTED: Final = _("at most %(most)s lines of 1 to 100 characters each", most=types.WORDS)
 _CHOICE: Final = _("one of the choices")
@@ -62,6 +69,11 @@ _ALLOWED: Final[Mapping[str | None, Text]] = {
     types.LANGUAGE.description: _("the code of a language, such as “de” or “zh-Hant”"),
     types.TITLE.description: _("at most %(most)s characters on one line", most=200),
     types.GUIDELINES.description: _("at most %(most)s characters", most=2_000),
+    types.ORIGINS.description: _(
+        "at most %(most)s addresses such as “https://blog.example” without a path, one on each"
+        " line; international names begin with “xn--”",
+        most=MOST_ORIGINS,
+    ),
 }
 SIGN_IN: Final = "site.sign_in"  # without it in force, a closed site would be open
 # What is wrong if a setting contradicts what the file sets.
@@ -69,7 +81,8 @@ _CONTRADICTS: Final = {
     SIGN_IN: _(
         "This site takes comments by mail, and who writes these has not signed in: leave out"
         " “required”."
-    )
+    ),
+    ORIGINS: _("An address belongs to one site, and one of these belongs to another site."),
 }
 
 
@@ -132,7 +145,11 @@ class EverydaySetting(NamedTuple):
         reading = SettingsParser("", {section: SECTIONS[section]}, repeated="", others=())
         given = GivenValue(value, self.name, from_text=False)
         built = reading.build(SECTIONS[section], {key: given}, section)
-        if reading.problems:
+        parsed = getattr(built, key)
+        is_long = self.name == ORIGINS and (
+            len(parsed) > MOST_ORIGINS or any(len(each) > ORIGIN_LENGTH for each in parsed)
+        )
+        if reading.problems or is_long:
             shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
             refusal = _(
                 "%(what)s: “%(value)s” is not possible. Allowed: %(allowed)s.",
@@ -141,7 +158,7 @@ class EverydaySetting(NamedTuple):
                 allowed=self.allowed,
             )
             raise SettingRefused(refusal)
-        return getattr(built, key)
+        return parsed
 
     def typed(self, text: str) -> Any:  # Any: as above
         """Return the value that somebody has typed, one item of a list on each line.
@@ -249,25 +266,36 @@ GROUPS: Final = (
         ),
     ),
 )
-SETTINGS: Final = {each.name: each for group in GROUPS for each in group.settings}
+# The settings of the forms, and that of the page of sites.
+SETTINGS: Final = {
+    **{each.name: each for group in GROUPS for each in group.settings},
+    ORIGINS: _S(ORIGINS, _("Addresses of the blog")),
+}
 
 
 def value(settings: Settings, key: Key) -> Any:  # Any: whatever type the schema has for it
-    """Return the value of a setting. Raise KeyError if there is no such site."""
+    """Return the value of a setting; the default for a site that is not there."""
     site, (section, field) = key[0], key[1].split(".")
     if section != "site":
         return getattr(getattr(settings, section), field)
-    return getattr({each.name: each for each in settings.sites}[site], field)
+    found = next((each for each in settings.sites if each.name == site), Site())
+    return getattr(found, field)
 
 
 def replaced(settings: Settings, key: Key, new: Any) -> Settings:  # Any: as above
-    """Return the settings with another value."""
+    """Return the settings with another value. ORIGINS of a site that is not there make it."""
     site, (section, field) = key[0], key[1].split(".")
     change = msgspec.structs.replace
     if section != "site":
         return change(settings, **{section: change(getattr(settings, section), **{field: new})})
-    sites = [change(each, **{field: new}) if each.name == site else each for each in settings.sites]
-    return change(settings, sites=tuple(sites))
+    sites = {each.name: each for each in settings.sites}
+    sites[site] = change(sites.get(site, Site(name=site)), **{field: new})
+    return change(settings, sites=tuple(sites.values()))
+
+
+def is_site_name(name: str) -> bool:
+    """Return whether a site can have that name."""
+    return re.match(str(types.NAME.pattern), name) is not None
 
 
 def keys(settings: Settings) -> Iterator[Key]:
@@ -297,30 +325,43 @@ def location(where: str) -> Text:
     return _("set by %(name)s", name=where) if where else ""
 
 
+def _may_be_of(settings: Settings, setting: EverydaySetting, site: str) -> bool:
+    """Return whether a setting is one of that site, or makes it; of the service for ""."""
+    if not setting.is_of_site:
+        return not site
+    is_there = any(each.name == site for each in settings.sites)
+    return is_there or (setting.name == ORIGINS and is_site_name(site))
+
+
 def apply(loaded: LoadedSettings, stored: Mapping[Key, object]) -> Applied:
     """Return the settings with the values that are `stored`, as JSON has them.
 
     What the file or the environment sets stays, and so does what an invalid value, or one for a
-    site that is gone, would change. So does what contradicts the file.
+    site that is gone, would change. So does what contradicts the file. Stored ORIGINS, which come
+    first, make a site that the file does not have.
     """
-    known = {*keys(loaded.settings)}
     settings = loaded.settings
     left_out: dict[Key, Text] = {}
-    for key, given in stored.items():
-        if key not in known:
+    made = sorted(key for key in stored if key[1] == ORIGINS)
+    for key in (*made, *(key for key in stored if key[1] != ORIGINS)):
+        setting = SETTINGS.get(key[1])
+        if setting is None or not _may_be_of(settings, setting, key[0]):
             left_out[key] = _("There is no such setting or site.")
         elif where := loaded.locations.get(key):
             left_out[key] = _("It is %(location)s, which has priority.", location=location(where))
         else:
             try:
-                new = replaced(settings, key, SETTINGS[key[1]].parse(given))
+                new = replaced(settings, key, setting.parse(stored[key]))
             except SettingRefused as error:
                 left_out[key] = error.text
                 continue
-            if problems := [*contradictions(new)]:
+            if len(new.sites) > max(MOST_SITES, len(settings.sites)):
+                left_out[key] = _("There can be %(most)s sites at most.", most=MOST_SITES)
+            elif problems := [*contradictions(new)]:
                 left_out[key] = _CONTRADICTS.get(key[1], " ".join(problems))
             else:
                 settings = new
+    known = {*keys(settings)}
     refusals = [
         f"site.sign_in of {site} was changed on the moderation pages, and cannot be in force:"
         f" {reason} Or set site.sign_in in the settings file, which has priority."

@@ -13,6 +13,7 @@ from tests.postgresql_server import Server
 
 Start = Callable[..., Service]
 PASSWORD = "a good new password"
+OTHER = "https://other.example"
 
 
 class Owner:
@@ -51,6 +52,15 @@ class Owner:
         fields |= {"group": group, "site": "blog", "seen": seen, "password": PASSWORD}
         return self.post("settings", **fields)
 
+    def add_site(self, name: str, origins: str) -> int:
+        fields = {"do": "add", "name": name, "origins": origins, "seen": 0}
+        return self.post("sites", **fields, password=PASSWORD)
+
+
+def write_from(service: Service, origin: str) -> int:
+    """Send a comment from a page at an origin; return the status."""
+    return service.submit(f"{origin}/a/", f"Hello from {service.port}", author="Zoe").status
+
 
 def add_owner(data: Path, **environ: str) -> None:
     made = command("moderator", "add", "ann", "--data", data, given=PASSWORD, environ=environ)
@@ -76,6 +86,27 @@ def test_a_changed_setting_outlives_a_restart_and_commands_know_it(
     assert again.submit("/b/", "After a restart", author="Zoe").status == 201
     assert Owner(again).post("settings", undo=1, password=PASSWORD) == 303
     assert again.submit("/b/", "Once more", author="Zoe").status == 202
+
+
+def test_an_added_site_outlives_a_restart_and_commands_know_it(data: Path, start: Start) -> None:
+    data.mkdir(exist_ok=True)
+    file = data / "commentsvc.toml"
+    file.write_text('[[site]]\nname = "blog"\norigins = ["https://blog.example"]\n')
+    service = start(data)
+    add_owner(data)
+    assert write_from(service, OTHER) == 400
+    assert Owner(service).add_site("other", OTHER) == 303
+    assert write_from(service, OTHER) == 202
+    line = f'settings: other: site.origins is ["{OTHER}"], changed on the moderation pages by ann'
+    for runs in (True, False):
+        checked = command("check", "--data", data)
+        assert line in checked.out
+        assert "note: " not in checked.out, "neither does the file differ, nor are comments hidden"
+        assert not runs or service.stop() == 0
+    again = start(data)
+    assert write_from(again, OTHER) == 202
+    exported = command("export", "-", "--data", data, "--site", "other").out
+    assert f'"site.origins","value":["{OTHER}"]' in exported.replace(" ", "")
 
 
 def test_what_the_environment_sets_cannot_be_changed(data: Path, start: Start) -> None:
@@ -171,6 +202,17 @@ def test_an_acknowledged_change_is_in_force_on_every_instance(
                 service.submit("/a/", f"Text {number} at {service.port}", author="Zoe").status
                 == expected
             )
+
+
+@pytest.mark.sqlite_only("it makes its own database, of PostgreSQL")
+def test_an_added_site_is_served_by_every_instance(pair: tuple[Service, Service]) -> None:
+    first, second = pair
+    owner, other = Owner(first), Owner(second)
+    assert owner.add_site("other", OTHER) == 303
+    assert [write_from(service, OTHER) for service in pair] == [202, 202]
+    removal = {"do": "remove", "name": "other", "seen": 9, "password": PASSWORD}
+    assert other.post("sites", **removal) == 303
+    assert [write_from(service, OTHER) for service in pair] == [400, 400]
 
 
 @pytest.mark.sqlite_only("it makes its own database, of PostgreSQL")

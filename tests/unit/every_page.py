@@ -198,6 +198,12 @@ class Visit:
         self.seat.send("settings", **fields, password=PASSWORD)
         return self.seat.get("settings?saved=1")
 
+    def added_site(self) -> Response:
+        """Return the page with a site that the file does not have."""
+        fields = {"do": "add", "name": "other", "origins": "https://other.example", "seen": 99}
+        self.seat.send("sites", **fields, password=PASSWORD)
+        return self.seat.get("sites?saved=1")
+
     def wrong_setting(self) -> Response:
         fields = {"group": "waiting", "seen": 0, "text.spam.max_links": "many " * 30}
         return self.seat.send("settings", **fields, password=PASSWORD)
@@ -438,7 +444,18 @@ MODERATION: Final[dict[str, list[State]]] = {
     "GET /moderation/outbox": [lambda v: v.seat.get("outbox"), lambda v: v.failed_mail()],
     "GET /moderation/dashboard": [lambda v: v.seat.get("dashboard")],
     "POST /moderation/settings": [lambda v: v.wrong_setting(), lambda v: v.tried_setting()],
-    "GET /moderation/snippet": [lambda v: v.seat.get("snippet")],
+    "GET /moderation/sites": [
+        lambda v: v.seat.get("sites"),
+        lambda v: v.added_site(),
+        lambda v: v.seat.get("sites?remove=other"),
+    ],
+    "POST /moderation/sites": [
+        lambda v: v.seat.send("sites", do="add", name="A b", origins="x" * 99, password=PASSWORD)
+    ],
+    "GET /moderation/snippet": [
+        lambda v: v.seat.get("snippet"),
+        lambda v: v.seat.get("snippet?site=other"),
+    ],
     "POST /moderation/snippet": [lambda v: v.seat.send("snippet", page="x")],
     "GET /moderation/settings": [
         lambda v: v.seat.get("settings"),

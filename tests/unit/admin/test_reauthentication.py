@@ -54,6 +54,11 @@ FORMS: dict[str, list[dict[str, object]]] = {
     "sign-out": [{}],
     "accounts": [{"do": "role", "id": 2, **more} for more in MORE_RIGHTS],
     "settings": [{"group": "waiting", "seen": 0, "text.moderation.policy": "none"}, {"undo": "1"}],
+    "sites": [
+        {"do": "add", "name": "other", "origins": "https://other.example", "seen": 0},
+        {"do": "change", "name": "blog", "origins": "https://other.example", "seen": 0},
+        {"do": "remove", "name": "blog", "seen": 0},
+    ],
     "downloads": [{"kind": "backup"}],
     "snippet": [{"page": "x"}],
     "invite": [{"role": "viewer", "email": OTHER}],

@@ -49,6 +49,8 @@ ROUTES = {
     "POST /moderation/answer": "decide",
     "POST /moderation/pin": "decide",
     "POST /moderation/trust": "decide",
+    "GET /moderation/sites": "read service",
+    "POST /moderation/sites": "administer",
     "GET /moderation/snippet": "read service",
     "POST /moderation/snippet": "administer",
     "GET /moderation/replies": "decide service",
