@@ -34,6 +34,7 @@ from commentsvc.util.i18n import Text
 from commentsvc.util.i18n import gettext as _
 
 NAME_LENGTH: Final = 40  # characters
+EXAMPLE: Final = "https://blog.example"
 LENGTH: Final = MOST_ORIGINS * (ORIGIN_LENGTH + 2)  # of the addresses as they are typed
 
 
@@ -138,6 +139,7 @@ class SitesPage:
             removed=next((each for each in sites if each.name == removed and each.may_go), None),
             seen=max((change.id for change in current), default=0),
             new=(name, origins) if do == "add" else ("", ""),
+            example=EXAMPLE,
             name_length=NAME_LENGTH,
             length=LENGTH,
         )
