@@ -14,12 +14,13 @@ import msgspec
 import peewee
 from peewee import fn
 
+from commentsvc.comments.create import ThreadRef
 from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.query import Param, Select, prepared
-from commentsvc.db.schema.comments import SiteTable, ThreadTable
-from commentsvc.db.schema.moderation import UnlistedPageTable
+from commentsvc.db.schema.comments import CommentTable, SiteTable, ThreadTable
+from commentsvc.db.schema.moderation import ChangeTable, UnlistedPageTable
 from commentsvc.errors import CommentsError, UnknownThread, UrlTaken
-from commentsvc.model import FOLLOWED, GONE, MOVED, STAYED, THERE
+from commentsvc.model import FOLLOWED, GONE, MOVED, STAYED, THERE, THREAD
 from commentsvc.moderation import threads
 from commentsvc.util.timestamps import DAY_MS
 
@@ -260,19 +261,28 @@ def undo(
 ) -> list[int]:
     """Take back the answers about these threads; return the ids of those where that was possible.
 
-    A thread that was moved again since then stays where it is.
+    A thread that was moved again since then stays where it is. So does one with which another was
+    merged at its new address, while that is not taken back. So what was not possible is tried
+    again after what was; of mergings, the last come first.
     """
-    done = []
-    for thread_id in ids:
-        row = _row(tx, thread_id, sites)
-        if row is None or row.state not in ANSWERED:
-            continue
-        if row.state == FOLLOWED and not _put_back(tx, thread_id, row, who, now):
-            continue
-        state = MOVED if row.target else GONE
-        waits = UnlistedPageTable.update(state=state, answered_at=0, actor="", next_at=now + DAY_MS)
-        tx.change(waits.where(UnlistedPageTable.thread == thread_id))
-        done.append(thread_id)
+    rows = {thread_id: _row(tx, thread_id, sites) for thread_id in dict.fromkeys(ids)}
+    left = [(row, thread_id) for thread_id, row in rows.items() if row and row.state in ANSWERED]
+    left.sort(key=lambda each: (each[0].decision_id > 0, -each[0].decision_id))
+    done: list[int] = []
+    while left:
+        tried, left = left, []
+        for row, thread_id in tried:
+            if row.state == FOLLOWED and not _put_back(tx, thread_id, row, who, now):
+                left.append((row, thread_id))
+                continue
+            state = MOVED if row.target else GONE
+            waits = UnlistedPageTable.update(
+                state=state, answered_at=0, actor="", next_at=now + DAY_MS, decision_id=0
+            )
+            tx.change(waits.where(UnlistedPageTable.thread == thread_id))
+            done.append(thread_id)
+        if len(left) == len(tried):
+            break
     return done
 
 
@@ -287,20 +297,50 @@ def last(snapshot: Snapshot, who: str) -> list[int]:
 
 def _put_back(tx: Transaction, thread_id: int, row: _Row, who: str, now: int) -> bool:
     """Undo the move or the merging of a thread; return whether that was possible."""
+    aliases = row.aliases.split("\n")
     try:
-        ref = threads.find(tx, row.site, row.target)
         if row.decision_id:
+            # The page at the new address may have been taken out of the thread with the comments.
+            ref = threads.find(tx, row.site, row.url)
+            if ref != threads.find(tx, row.site, row.target) and not _has_some(tx, ref, row):
+                return False
             threads.separate(tx, row.url, ref, row.decision_id, who, now)
-            own = ThreadTable.url.in_(row.aliases.split("\n")) & _alias_of(ref.thread_id)
+            own = ThreadTable.url.in_(aliases) & _alias_of(ref.thread_id)
             tx.change(ThreadTable.update(aliased=thread_id).where(own))
-        elif ref.thread_id != thread_id or ref.url != row.target:
+            return True
+        ref = threads.find(tx, row.site, row.target)
+        if (ref.thread_id, ref.url) != (thread_id, row.target) or _got_others(tx, ref):
             return False
-        else:
-            threads.move(tx, row.site, row.target, row.url)
+        threads.move(tx, row.site, row.target, row.url)
+        if row.target not in aliases:
             threads.remove_alias(tx, row.site, row.target)
     except CommentsError:
         return False
     return True
+
+
+def _has_some(tx: Transaction, ref: ThreadRef, row: _Row) -> bool:
+    """Return whether a thread has comments of the merging of a row."""
+    moved = CommentTable.select(CommentTable.id).join(ChangeTable)
+    ours = (ChangeTable.decision_id == row.decision_id) & (ChangeTable.field == THREAD)
+    found = moved.where(ours, ChangeTable.old == row.url, CommentTable.thread == ref.thread_id)
+    return tx.first(found.limit(1)) is not None
+
+
+def _got_others(tx: Transaction, ref: ThreadRef) -> bool:
+    """Return whether a thread got the comments of another page that followed to its address."""
+    table = UnlistedPageTable
+    merged = (
+        table.select(table.thread)
+        .join(ThreadTable, on=ThreadTable.id == table.thread)
+        .where(
+            table.target == ref.url,
+            table.state == FOLLOWED,
+            table.decision_id > 0,
+            _alias_of(ref.thread_id),
+        )
+    )
+    return tx.first(merged.limit(1)) is not None
 
 
 def _alias_of(thread_id: int) -> peewee.Expression:

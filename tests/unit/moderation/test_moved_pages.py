@@ -198,3 +198,42 @@ def test_comments_at_another_address_of_the_target_are_counted(database: Databas
     assert waiting(database) == [("/a/", "/b2/", 1)]
     assert act(database, moved_pages.follow, number) == [number]
     assert len(texts(database, "/b/")) == 3
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        {"/a/": "/new/", "/c/": "/new/"},  # a later merging at the new address of the first
+        {"/a/": "/new/", "/b/": "/new/", "/c/": "/a/"},
+        {"/c/": "/a/", "/b/": "/c/"},  # into a page that has followed itself
+        {"/a/": "/b/", "/b/": "/a/"},
+        {"/b/": "/c/", "/c/": "/a/", "/a/": "/b/"},
+        {"/c/": "/b/", "/b/": "/a/", "/a/": "/b/"},
+    ],
+)
+def test_pages_that_follow_each_other_all_come_back(
+    database: Database, moved: dict[str, str]
+) -> None:
+    """The comments of a page that was merged at a new address went where the first came from."""
+    before = {url: texts(database, url) for url in ("/a/", "/b/", "/c/")}
+    ids = [found(database, url, target) for url, target in moved.items()]
+    assert act(database, moved_pages.follow, *ids) == ids
+    assert sorted(act(database, moved_pages.undo, *ids)) == sorted(ids)
+    assert {url: texts(database, url) for url in before} == before
+    assert waiting(database) == sorted(
+        (url, target, len(before.get(target, []))) for url, target in moved.items()
+    )
+
+
+def test_a_page_does_not_go_back_with_the_comments_of_another(database: Database) -> None:
+    first, second = found(database, "/a/", "/new/"), found(database, "/c/", "/new/")
+    assert act(database, moved_pages.follow, first, second) == [first, second]
+    assert act(database, moved_pages.undo, first) == [], "the other one comes first"
+    assert act(database, moved_pages.undo, second) == [second]
+    assert act(database, moved_pages.undo, first) == [first]
+    follower, into = found(database, "/c/", "/a/"), found(database, "/b/", "/c/")
+    before = {url: texts(database, url) for url in ("/a/", "/b/", "/c/")}
+    assert act(database, moved_pages.follow, follower, into) == [follower, into]
+    assert act(database, moved_pages.undo, follower) == [follower]
+    assert act(database, moved_pages.undo, into) == [into]
+    assert {url: texts(database, url) for url in before} == before
