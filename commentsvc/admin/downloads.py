@@ -78,6 +78,7 @@ class Downloads:
 
     def __init__(self, service: ServiceContext) -> None:
         self._sites = service.settings.sites
+        self._votes = service.settings.comments.votes
         self._database = service.database
         self._running: list[str] = service.lasting.get("downloads", list)
 
@@ -140,7 +141,9 @@ class Downloads:
 
             def write(snapshot: Snapshot) -> None:
                 sites, made = [*self._sites], file.check
-                static_pages.write(snapshot, sites, target, site, lambda _comments: made())
+                static_pages.write(
+                    snapshot, sites, target, site, lambda _comments: made(), self._votes
+                )
 
             self._database.read_alone(write)
             pack = partial(zipfile.ZipFile, mode="w", compression=zipfile.ZIP_DEFLATED)

@@ -17,7 +17,7 @@ one. What others have put into the folder, such as `.git`, stays. One thread is 
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -42,10 +42,11 @@ from commentsvc.db.schema.comments import (
 from commentsvc.exports import hugo
 from commentsvc.exports.contents import check_site
 from commentsvc.exports.hugo import DataFilesError, PublicComment, PublicThread, file_name
+from commentsvc.feedback import reactions
 from commentsvc.markup.markdown import absolute, with_images_in
-from commentsvc.model import APPROVED
+from commentsvc.model import APPROVED, reaction_counts
 from commentsvc.pages.embed import TEMPLATES
-from commentsvc.settings.schema import Site
+from commentsvc.settings.schema import Site, Votes
 from commentsvc.util.i18n import Language, find_language
 from commentsvc.util.timestamps import rfc3339
 
@@ -74,7 +75,8 @@ class ArchivedComment(msgspec.Struct, frozen=True):
     anchor: str
     pinned: bool
     lang: str
-    votes: int = 0
+    votes: int
+    reactions: dict[str, int]
 
 
 class Listed(NamedTuple):
@@ -91,11 +93,12 @@ def write(
     target: Path,
     site: str = "",
     advance: Callable[[int], object] = lambda _comments: None,
+    votes: Votes = "off",
 ) -> int:
     """Write the comments of a site, or of all for "", to the folder `target`; return their number.
 
-    `sites` are those of the settings. `advance` is called with how many comments were written.
-    Raise DataFilesError, UnknownSiteError or OSError; then `target` is as it was.
+    `sites` and `votes` are those of the settings. `advance` is called with how many comments were
+    written. Raise DataFilesError, UnknownSiteError or OSError; then `target` is as it was.
     """
     check_site(snapshot, site)
     target = target.resolve()
@@ -104,7 +107,7 @@ def write(
     made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".part", dir=target.parent))
     try:
         made.chmod(0o777 & ~_umask())
-        count = _Archive(snapshot, sites, made, advance).write(site)
+        count = _Archive(snapshot, sites, made, advance, votes).write(site)
         _replace(target, made)
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -188,9 +191,11 @@ class _Archive:
         sites: list[Site],
         folder: Path,
         advance: Callable[[int], object],
+        votes: Votes,
     ) -> None:
         self._snapshot = snapshot
         self._settings = {site.name: site for site in sites}
+        self._votes = votes
         self._folder = folder
         self._advance = advance
 
@@ -254,7 +259,7 @@ class _Archive:
         blogs: list[Blog],
     ) -> None:
         address = site.origin + thread.url
-        branches = [*_archived(tree, address, thread.pinned)]
+        branches = [*self._archived(tree, site, thread)]
         about = DescribedPage(address, thread.title, thread.comments, thread.likes, thread.reposts)
         self._page(
             name,
@@ -266,11 +271,42 @@ class _Archive:
             back=address,
             branches=branches,
             structured=json_ld(about, branches) if site.origin else "",
+            reactions=_given(site, reactions.counts(self._snapshot, thread.id)),
+            archived=True,
             count=thread.comments,
             likes=thread.likes,
             reposts=thread.reposts,
             closed=True,
         )
+
+    def _archived(
+        self, branches: Iterable[Branch[PublicComment]], site: Site, thread: PublicThread
+    ) -> Iterator[Branch[ArchivedComment]]:
+        address = site.origin + thread.url
+        for comment, replies in branches:
+            below = [*self._archived(replies, site, thread)]
+            if isinstance(comment, DeletedComment):
+                yield comment, below
+                continue
+            emoji = reaction_counts(comment.reactions) if self._votes == "reactions" else {}
+            shown = ArchivedComment(
+                comment.id,
+                comment.parent,
+                comment.author,
+                comment.site,
+                comment.role,
+                comment.reader_id is not None,
+                comment.permalink,
+                rfc3339(comment.published_at),
+                rfc3339(comment.edited_at) if comment.edited_at else None,
+                with_images_in(absolute(comment.html, address, keeps_notes=True), "../images/"),
+                comment.anchor,
+                comment.id == thread.pinned,
+                comment.lang,
+                comment.votes if self._votes in ("up", "both") else 0,
+                _given(site, emoji),
+            )
+            yield shown, below
 
     def _feeds(self, name: str, site: Site, url: str) -> None:
         entries = queries.latest(self._snapshot, site.name, url or None, ENTRIES)
@@ -331,27 +367,6 @@ def _part(number: int) -> str:
     return "index.html" if number == 1 else f"index-{number}.html"
 
 
-def _archived(
-    branches: Iterable[Branch[PublicComment]], address: str, pinned: int | None
-) -> Iterator[Branch[ArchivedComment]]:
-    for comment, replies in branches:
-        below = [*_archived(replies, address, pinned)]
-        if isinstance(comment, DeletedComment):
-            yield comment, below
-            continue
-        shown = ArchivedComment(
-            comment.id,
-            comment.parent,
-            comment.author,
-            comment.site,
-            comment.role,
-            comment.reader_id is not None,
-            comment.permalink,
-            rfc3339(comment.published_at),
-            rfc3339(comment.edited_at) if comment.edited_at else None,
-            with_images_in(absolute(comment.html, address, keeps_notes=True), "../images/"),
-            comment.anchor,
-            comment.id == pinned,
-            comment.lang,
-        )
-        yield shown, below
+def _given(site: Site, numbers: Mapping[str, int]) -> dict[str, int]:
+    """Return the numbers by emoji of those that a site offers, if some readers chose them."""
+    return {emoji: numbers[emoji] for emoji in site.reactions if numbers.get(emoji)}

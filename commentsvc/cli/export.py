@@ -169,7 +169,8 @@ def _write_archive(data: Path, settings_file: Path | None, site: str, folder: Pa
 
     def write(snapshot: Snapshot) -> int:
         with _progress(static_pages.comment_count(snapshot, site)) as advance:
-            return static_pages.write(snapshot, [*settings.sites], folder, site, advance)
+            sites, votes = [*settings.sites], settings.comments.votes
+            return static_pages.write(snapshot, sites, folder, site, advance, votes)
 
     count = client.read_snapshot(data, write)
     click.echo(f"{folder}: {count} comments; open {folder / 'index.html'}")

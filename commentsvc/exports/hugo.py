@@ -73,6 +73,8 @@ def _comments(thread_id: Param) -> Select:
             CommentTable.html,
             fn.COALESCE(ImportedCommentTable.anchor, ""),
             CommentTable.lang,
+            CommentTable.votes,
+            CommentTable.reactions,
         )
         .join(
             ImportedCommentTable,
@@ -126,7 +128,10 @@ class PublicThread(NamedTuple):
 
 
 class PublicComment(NamedTuple):
-    """A published comment, without anything private. Times are Unix milliseconds."""
+    """A published comment, without anything private. Times are Unix milliseconds.
+
+    The files have neither `votes` nor `reactions`: they would change with each of them.
+    """
 
     id: int
     parent: int | None
@@ -140,6 +145,8 @@ class PublicComment(NamedTuple):
     html: str
     anchor: str
     lang: str
+    votes: int
+    reactions: str
 
 
 def file_name(url: str, digest: int = DIGEST) -> str:

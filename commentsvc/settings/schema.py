@@ -179,6 +179,9 @@ def origins(sites: Iterable[Site]) -> dict[str, str]:
 JUDGE_SECONDS: Final = 30
 
 
+Votes = Literal["off", "up", "both", "reactions"]
+
+
 class CommentsSettings(Struct, frozen=True, kw_only=True):
     """Limits of a comment and of a list of comments."""
 
@@ -187,9 +190,7 @@ class CommentsSettings(Struct, frozen=True, kw_only=True):
     list_limit: Annotated[int, whole(1, 10_000)] = 1_000
     image_kib: Annotated[int, whole(64, 60_000, "KiB")] = 8_192
     images_mib: Annotated[int, whole(1, 1_000_000, "MiB")] = 500
-    votes: Annotated[
-        Literal["off", "up", "both", "reactions"], words("off", "up", "both", "reactions")
-    ] = "up"
+    votes: Annotated[Votes, words("off", "up", "both", "reactions")] = "up"
 
 
 class ModerationSettings(Struct, frozen=True, kw_only=True):

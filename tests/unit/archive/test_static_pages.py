@@ -19,6 +19,7 @@ from urllib.parse import urldefrag, urljoin
 import feedparser
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from commentsvc.archive import static_pages
 from commentsvc.comments.page_urls import UnknownSiteError
@@ -26,9 +27,10 @@ from commentsvc.db.connection import Transaction
 from commentsvc.db.database import Database
 from commentsvc.exports import hugo
 from commentsvc.exports.hugo import DataFilesError, file_name
-from commentsvc.model import DELETED
+from commentsvc.feedback import reactions
+from commentsvc.model import DELETED, stored_counts
 from commentsvc.moderation import threads
-from commentsvc.settings.schema import Site
+from commentsvc.settings.schema import Site, Votes
 from commentsvc.util.digest import digest
 from tests.conftest import invalid_html
 from tests.unit.database_fixture import HOUR, NOW, add, decide, opened, site
@@ -391,6 +393,38 @@ def test_all_comments_are_described_for_search_engines(database: Database, folde
     write(database, folder)
     document = described((folder / page("/post/")).read_text())
     assert len(every_comment(document)) == 4
+
+
+REACTING = replace(BLOG, reactions=("🎉", "👍"))
+
+
+@pytest.mark.parametrize(
+    ("votes", "shown", "hidden"),
+    [
+        ("both", [("▲ 7", 1)], ["👎"]),
+        ("reactions", [("🎉</span> 3", 2), ("👍</span> 2", 1)], ["▲", "👎"]),
+        ("off", [("🎉</span> 3", 1)], ["▲", "👍", "👎"]),
+    ],
+)
+def test_votes_and_reactions_stay_as_they_were_shown(
+    database: Database, folder: Path, votes: Votes, shown: list[tuple[str, int]], hidden: list[str]
+) -> None:
+    add(database)
+    given = stored_counts({"👎": 9, "👍": 2, "🎉": 3})
+    database.write_now(
+        lambda tx: tx.execute("UPDATE comment SET votes = 7, reactions = ?", (given,))
+    )
+    database.write_now(reactions.add_counts, 1, {"🎉": 3, "👎": 1})
+    arguments = ([REACTING], folder, "", lambda _comments: None, votes)
+    database.read_now(static_pages.write, *arguments)
+    html = (folder / page("/post/")).read_text()
+    assert not invalid_html({"archive": html})
+    assert [html.count(text) for text, _ in shown] == [number for _, number in shown]
+    assert [text for text in hidden if text in html] == []
+    described_votes = [each.get("interactionStatistic") for each in every_comment(described(html))]
+    assert (described_votes == [None]) == (votes != "both")
+    data = (folder / page("/post/", "json").replace("/", "/data/")).read_text()
+    assert "votes" not in data, "data files change with the comments alone"
 
 
 def test_the_feeds_are_well_formed_whatever_was_written(database: Database, folder: Path) -> None:
