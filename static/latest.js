@@ -1,6 +1,6 @@
 // <latest-comments>: the newest comments of a site
 
-import { h, loadMessages, loadStylesheet } from "./common.js";
+import { h, loadMessages, loadStylesheet, storage } from "./common.js";
 import { excerptItem } from "./excerpt.js";
 import { OtherElement } from "./lists.js";
 /** @import { PageCounts } from "./types.d.ts" */
@@ -14,10 +14,11 @@ export class LatestComments extends OtherElement {
 
   /** @param {PageCounts} answer */
   async render({ latest }) {
-    if (!latest?.length) return undefined;
+    const muted = [storage.get("muted") ?? []].flat();
+    const shown = (latest ?? []).filter(({ author }) => !muted.includes(author)).slice(0, this.limit);
+    if (!shown.length) return undefined;
     const messages = await loadMessages(this);
     await stylesheet;
-    const shown = latest.slice(0, this.limit);
     return h("ul.latest", {}, ...shown.map((comment) => excerptItem(messages, comment)));
   }
 }

@@ -82,6 +82,21 @@ def test_all_elements_of_a_page_come_with_one_request(page: Page, answers: Answe
     assert sizes["elements.css"] <= STYLES
 
 
+def test_the_newest_comments_are_without_those_of_muted_authors(
+    page: Page, answers: Answers
+) -> None:
+    fill(answers)
+    answers.latest = [*(LATEST | {"author": "Eve"} for _ in range(6)), LATEST]
+    show(page)
+    latest = page.locator("latest-comments")
+    expect(latest.get_by_role("listitem")).to_have_count(5)
+    for kept, shown in ('["Eve"]', "Rosa Weber"), ('["Eve","Rosa Weber"]', "–"), ("7", "Eve"):
+        page.evaluate(f"localStorage['commentsvc:muted'] = '{kept}'")
+        page.reload()
+        expect(latest).to_contain_text(shown)
+        assert latest.get_by_role("listitem").count() == {"7": 5}.get(kept, kept == '["Eve"]')
+
+
 def test_a_reader_reacts_once_and_takes_it_back(page: Page, answers: Answers) -> None:
     fill(answers)
     show(page, 2 * REACTIONS, "de")
