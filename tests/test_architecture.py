@@ -61,7 +61,7 @@ ALLOWED: dict[str, list[str]] = {
     "runtime": [*_SERVICE, "inbox", "imports"],
     "compat": [*_HANDLERS, "api"],
     "pages": [*_HANDLERS, "api"],
-    "archive": [*_COMMENTS, "exports", "api", "pages"],
+    "archive": [*_COMMENTS, "feedback", "exports", "api", "pages"],
     "monitoring": [*_HANDLERS, "api"],
     "admin": [*_HANDLERS, "api", "monitoring", "exports", "archive"],
     "app": [

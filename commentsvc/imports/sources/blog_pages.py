@@ -7,6 +7,7 @@ too.
 import asyncio
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,6 +19,7 @@ from commentsvc.util.http_client import RemoteError, SettingsClient
 
 SITEMAP: Final = "sitemap.xml"
 LIMIT: Final = 50 * 1024 * 1024  # bytes of one sitemap, by sitemaps.org
+ENTRIES: Final = 50_000  # of one sitemap, by sitemaps.org
 MOST: Final = 1_000  # sitemaps of one blog
 _NESTING: Final = {"": frozenset({"url", "sitemap"})}
 _INDEX: Final = "index.html"
@@ -76,13 +78,21 @@ def _sitemap(location: str, client: SettingsClient) -> list[SitemapEntry]:
 
 
 def parse(content: bytes, location: str) -> list[SitemapEntry]:
-    """Return the entries of the sitemap at the address `location`. Raise ImportFailed."""
+    """Return the entries of the sitemap at the address `location`. Raise ImportFailed.
+
+    It may be compressed, and then be small and have more than sitemaps.org allows.
+    """
     with tempfile.NamedTemporaryFile() as file:
         file.write(content)
         file.flush()
         source = SourceFile(Path(file.name))
         source.name = location
-        return list(_entries(source))
+        if source.packed:
+            source.read_all(LIMIT)
+        entries = [*islice(_entries(source), ENTRIES + 1)]
+    if len(entries) > ENTRIES:
+        raise ImportFailed(f"{location} lists more than {ENTRIES} addresses.")
+    return entries
 
 
 def _entries(source: SourceFile) -> Iterator[SitemapEntry]:

@@ -67,6 +67,21 @@ def test_a_blog_has_a_bounded_number_of_sitemaps(monkeypatch: pytest.MonkeyPatch
         read("https://blog.example/index.xml")
 
 
+def test_a_sitemap_has_no_more_than_the_protocol_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compressed, a few bytes may become so many addresses that the memory is full."""
+    monkeypatch.setattr(blog_pages, "ENTRIES", 2)
+    address = "https://blog.example/sitemap.xml"
+    url = "<url><loc>https://blog.example/</loc></url>"
+    for pack in (bytes, gzip.compress):
+        assert len(blog_pages.parse(pack(f"<urlset>{url * 2}</urlset>".encode()), address)) == 2
+        endless = pack(f"<urlset>{url * 3}".encode())
+        with pytest.raises(ImportFailed, match="lists more than 2 addresses"):
+            blog_pages.parse(endless, address)
+    monkeypatch.setattr(blog_pages, "LIMIT", 1_048_576)
+    with pytest.raises(ImportFailed, match="is larger than 1 MiB"):
+        blog_pages.parse(gzip.compress(b"<urlset>" + b" " * 1_048_576), address)
+
+
 def test_the_folder_of_a_build_has_sitemaps_or_files(tmp_path: Path) -> None:
     (tmp_path / "posts/one").mkdir(parents=True)
     for name in ("index.html", "404.html", "posts/one/index.html", "posts/one/style.css"):
