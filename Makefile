@@ -1,6 +1,6 @@
 # Commands for developers; users need ./run and ./test only.
 .DEFAULT_GOAL := help
-.PHONY: help chart dist release docs words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
+.PHONY: help chart dist release docs site words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -61,6 +61,10 @@ release: ## make everything that a release publishes, in dist/, of a commit with
 
 docs: ## write docs/api.md and the schema of exports anew from the code
 	.venv/bin/python -m docs.generate
+
+site: ## build the manual as a site, in dist/manual
+	sh config/bootstrap.sh dist
+	.venv/bin/python config/manual/build.py
 
 words: ## bring the translations (po/) in line with the texts of the sources
 	python po/catalogues.py update
