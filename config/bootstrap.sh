@@ -163,6 +163,8 @@ missing_test_packages() {
     [ -x /usr/sbin/pgbouncer ] || echo pgbouncer
     # Its programs judge our units; as the first process it is not needed.
     command -v systemd-analyze >/dev/null || echo systemd
+    # It counts the instructions of a request.
+    command -v callgrind_control >/dev/null || echo valgrind
     missing_proxies
     missing_emulator
     missing_engine

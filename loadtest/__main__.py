@@ -18,6 +18,7 @@ from loadtest.workloads import (
     front_page,
     imports,
     instances,
+    instructions,
     methods,
     mixed,
     page_view,
@@ -48,6 +49,7 @@ COMMANDS: dict[str, click.Command] = {
     "proxies": proxies.main,
     "publish": publish.main,
     "compare": compare.main,
+    "instructions": instructions.main,
 }
 
 

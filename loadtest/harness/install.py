@@ -1,13 +1,16 @@
-"""Other revisions, each installed in a folder and a virtual environment of its own."""
+"""Other revisions, each installed in a folder of its own, with or without what it needs."""
 
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from loadtest.harness.programs import BUILD, ROOT, ProgramError
 
 PROGRAM = ROOT / ".venv" / "bin" / "commentsvc"  # of the files as they are now
 REVISIONS = BUILD / "revisions"
+PACKAGES = BUILD / "packages"
 
 
 def find(revision: str) -> tuple[str, Path]:
@@ -19,19 +22,48 @@ def find(revision: str) -> tuple[str, Path]:
         return "working tree", PROGRAM
     if Path(revision).is_file():
         return revision, Path(revision).absolute()
-    commit = _run("git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
+    commit = _commit(revision)
     return commit, _build(commit)
+
+
+def package(revision: str) -> Path:
+    """Return a folder with the package of a git revision, which is built if necessary.
+
+    "" is the working tree. It is for this Python and the libraries of .venv. Raise ProgramError.
+    """
+    folder = PACKAGES / (_commit(revision)[:12] if revision else "working-tree")
+    if revision and folder.exists():
+        return folder
+    sources, made = ROOT, folder.with_suffix(".made")
+    if revision:
+        sources = folder.with_suffix(".sources")
+        _unpack(_commit(revision), sources)
+    shutil.rmtree(made, ignore_errors=True)
+    tools = f"PATH={Path(sys.executable).parent}:{os.environ['PATH']}"
+    words = ["env", tools, sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    _run(*words, "--no-build-isolation", f"--target={made}", str(sources))
+    shutil.rmtree(folder, ignore_errors=True)
+    return made.rename(folder)
+
+
+def _commit(revision: str) -> str:
+    return _run("git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").strip()
+
+
+def _unpack(commit: str, folder: Path) -> None:
+    """Unpack the sources of a commit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    archive = folder.with_suffix(".tar")
+    _run("git", "archive", f"--output={archive}", commit)
+    _run("tar", "-xf", str(archive), "-C", str(folder))
+    archive.unlink()
 
 
 def _build(commit: str) -> Path:
     folder = REVISIONS / commit[:12]
     program, stamp = folder / ".venv" / "bin" / "commentsvc", folder / "build" / "complete"
     if not stamp.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        archive = folder.with_suffix(".tar")
-        _run("git", "archive", f"--output={archive}", commit)
-        _run("tar", "-xf", str(archive), "-C", str(folder))
-        archive.unlink()
+        _unpack(commit, folder)
         _run("sh", "config/bootstrap.sh", cwd=folder)
         stamp.parent.mkdir(exist_ok=True)
         _install(folder)
