@@ -23,6 +23,7 @@ from loadtest.workloads import (
     mixed,
     page_view,
     processes,
+    release,
     scaling,
     scenarios,
     soak,
@@ -30,6 +31,7 @@ from loadtest.workloads import (
 
 ERRORS = (MissingError, ClientError, ProgramError, ServiceError, ValueError)
 COMMANDS: dict[str, click.Command] = {
+    "release": release.main,
     "scenarios": scenarios.main,
     "attack": attack.main,
     "frameworks": frameworks.main,
