@@ -14,7 +14,10 @@ export function showExtras(thread, cut) {
   if (emoji) import("./comment_reactions.js").then(({ showReactions }) => showReactions(thread));
   if (storage.get("moderator")) import("./moderator_token.js").then(({ addLinks }) => addLinks(thread));
   if (storage.get("muted")) import("./muting.js").then(({ foldMuted }) => foldMuted(thread));
-  if (cut.length) import("./folding.js").then(({ foldLong }) => foldLong(thread, cut));
+  if (cut.length) {
+    const uncut = () => cut.forEach((body) => (body.style.maxHeight = "none"));
+    import("./folding.js").then(({ foldLong }) => foldLong(thread, cut), uncut);
+  }
   if (thread.host.querySelector(".commentsvc-owner")) {
     import("./accent.js"); // which the next one imports
     import("./contrast.js").then(({ keepAccent }) => keepAccent(thread.host));

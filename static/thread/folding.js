@@ -5,22 +5,23 @@ import "../rich.js"; // its styles
 
 const unfolded = new WeakSet(); // items, which stay when their comments are drawn again
 
-/** Add to the comments with these bodies a button that shows the rest. */
+/** Add to the comments with these bodies a button that shows the rest; without its text, show all. */
 export async function foldLong(thread, bodies) {
   for (const body of bodies) {
     if (unfolded.has(itemOf(body))) body.style.maxHeight = "none";
   }
-  const { unfold } = await loadMessages(thread.host, "-tools");
+  const texts = await loadMessages(thread.host, "-tools").catch(() => null);
   for (const body of bodies) {
+    if (!texts) body.style.maxHeight = "none";
     if (body.style.maxHeight || body.classList.contains("commentsvc-cut")) continue;
     body.classList.add("commentsvc-cut");
     const onclick = () => show(body, button);
-    const button = h("button.link", { type: "button", ariaExpanded: "false", onclick }, unfold);
+    const button = h("button.link", { type: "button", ariaExpanded: "false", onclick }, texts.unfold);
     body.after(button);
     // What gets the focus, or is the target of a link, must be seen
     body.addEventListener("focusin", onclick, { once: true });
     body.addEventListener("click", ({ target }) => target.closest("a[href*='#']") && onclick());
-    if (body.querySelector(":target")) onclick();
+    if (body.querySelector(":target, :focus")) onclick();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { base, showRelativeTime } from "../common.js";
 import { showCounts } from "../counts.js";
-import "../rich.js";
+import { watchLength } from "../rich.js";
 
 /** Show the exact time of a comment when pointed at. */
 function tellMoments({ messages, tree }) {
@@ -36,9 +36,11 @@ export function follow(thread, signal) {
   if ([...thread.all().values()].some(({ lang }) => lang)) {
     import("./languages.js").then(({ showLanguages }) => showLanguages(thread), () => {});
   }
+  const watch = () => thread.host.querySelectorAll(".commentsvc-body").forEach((body) => watchLength(body, thread));
   const arrive = () => {
     slide();
     tellMoments(thread);
+    watch();
   };
   let stream;
 
@@ -77,6 +79,7 @@ export function follow(thread, signal) {
   });
   listen();
   tellMoments(thread);
+  watch();
   if (thread.page.posts) import("./fediverse.js").then(({ offerReply }) => offerReply(thread), () => {});
   if (thread.page.count > 50) import("./searching.js").then(({ offerSearch }) => offerSearch(thread), () => {});
   import("./contrast.js").then(({ keepAccent }) => keepAccent(thread.host), () => {});

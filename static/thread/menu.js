@@ -31,7 +31,7 @@ export function closeMenu(button) {
   return list?.hidden == false;
 }
 
-/** Show a menu of `buttons`; it goes with the focus, and with Escape. */
+/** Show a menu of `buttons`; it goes with the focus, with Escape, and when something else is pressed. */
 export async function openMenu(button, buttons) {
   const list = h("div.menu", {}, ...buttons);
   list.addEventListener("focusout", ({ relatedTarget: next }) => {
@@ -41,6 +41,12 @@ export async function openMenu(button, buttons) {
     if (key != "Escape") return;
     closeMenu(button);
     button.focus();
+  });
+  // Pressed, what cannot have the focus takes it from nobody; nor does any button in Safari
+  addEventListener("pointerdown", function leave({ target }) {
+    if (button.contains(target) || target.closest(".commentsvc-menu")) return;
+    removeEventListener("pointerdown", leave);
+    closeMenu(button);
   });
   await stylesheet; // or it has another size
   button.ariaExpanded = "true";

@@ -572,3 +572,23 @@ def test_a_time_to_wait_is_said_in_the_unit_that_people_use(
     )
     times = ("1 second", "90 seconds", "2 minutes", "30 minutes", "90 minutes", "2 hours")
     assert said == [f"Wait {time}." for time in (*times, "60 seconds", "60 seconds")]
+
+
+def test_a_menu_goes_when_anything_else_is_pressed(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    """Also what takes no focus, as text in each browser and buttons in Safari."""
+    answers.comments = [comment(number, "x") for number in (1, 2, 3)]
+    open_thread()
+    button, menu = page.locator("#commentsvc-1 [name=menu]"), page.locator(".commentsvc-menu")
+    page.evaluate("addEventListener('focusout', (it) => it.stopImmediatePropagation(), true)")
+    for other in (page.locator("h1"), page.locator("#commentsvc-3 [name=menu]")):
+        button.click()
+        expect(menu).to_have_count(1)
+        other.click()
+        expect(button).to_have_attribute("aria-expanded", "false")
+        expect(page.locator("#commentsvc-1 .commentsvc-menu")).to_have_count(0)
+    expect(menu).to_have_count(1)  # of the other comment
+    button.click()
+    menu.get_by_role("button", name="Report").click()
+    expect(page.get_by_text("Why do you report this comment?")).to_be_visible()

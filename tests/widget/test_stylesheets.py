@@ -133,7 +133,10 @@ def _open_everything(page: Page, answers: Answers) -> None:
     answers.recover()
     form.locator("input[type=file]").set_input_files(PICTURE)
     form.locator(".commentsvc-attachment input").wait_for()
-    # The focus elsewhere would hide the emoji
+    # The focus elsewhere would hide the emoji, and what is pressed elsewhere every menu
+    page.evaluate(
+        "document.addEventListener('pointerdown', (event) => event.stopPropagation(), true)"
+    )
     stay = "(group) => group.addEventListener('focusout', (event) => event.stopPropagation(), true)"
     page.locator("#commentsvc-21 .commentsvc-emoji").evaluate(stay)
     page.locator("#commentsvc-21 [name=react]:not([value])").click()

@@ -294,6 +294,10 @@ def test_forced_colours_leave_borders(show: Callable[[str], Page]) -> None:
     page.locator("section.commentsvc-thread > form textarea").focus()
     editor = page.locator("section.commentsvc-thread > form .commentsvc-editor")
     expect(editor).to_have_css("outline-width", "2px")
+    votes = page.locator("#commentsvc-1 [name=vote]")
+    votes.first.click()
+    expect(votes.first).to_have_css("outline-style", "solid")  # its colour says nothing
+    expect(votes.last).to_have_css("outline-style", "none")
     linked = page.locator("#commentsvc-1")
     linked.focus()
     expect(linked).to_have_css("outline-width", "2px")

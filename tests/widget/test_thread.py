@@ -398,14 +398,42 @@ def test_a_long_comment_shows_its_beginning_until_a_button_is_pressed(
     assert third.locator(".commentsvc-body").evaluate(height) > 1_000
 
 
+@pytest.mark.parametrize("file", ["thread/extras.js", "thread/folding.js", "en-tools.json"])
 def test_a_long_comment_is_whole_if_no_button_can_be_shown(
-    page: Page, open_thread: Callable[..., Page], answers: Answers
+    page: Page, open_thread: Callable[..., Page], answers: Answers, file: str
 ) -> None:
-    page.route("**/thread/extras.js", lambda route: route.abort())
+    page.route(f"**/{file}", lambda route: route.abort())
     answers.comments = [comment(1, "x", html=LONG["lines"])]
     open_thread()
     body = page.locator(".commentsvc-body")
     expect(body).to_have_css("max-height", "none")
+
+
+def test_the_end_of_a_comment_that_becomes_long_is_never_lost(
+    page: Page, open_thread: Callable[..., Page], answers: Answers
+) -> None:
+    """A telephone is turned, letters take more space, a picture comes late."""
+    answers.comments = [
+        comment(1, "Sand it, and do it again. " * 60),
+        comment(2, "Apart. " * 150),
+        comment(3, "x", html=f"<blockquote>Seen:</blockquote><p>{'Sand it. ' * 60}</p>"),
+        comment(4, "x", html=f"<p>{'Read it. ' * 150}</p><p><a href='https://a.example/'>x</a></p>"),
+    ]
+    page.set_viewport_size({"width": 1280, "height": 800})
+    with page.expect_request("**/comments/stream?*"):  # from then on, changes are watched
+        open_thread()
+    more = page.get_by_role("button", name="Show more")
+    expect(more).to_have_count(0)
+    page.locator("#commentsvc-2 .commentsvc-body").evaluate("body => (body.style.letterSpacing = '2em')")
+    page.locator("blockquote").evaluate("picture => (picture.style.height = '600px')")
+    expect(more).to_have_count(2)
+    page.get_by_role("link", name="x", exact=True).focus()
+    page.set_viewport_size({"width": 320, "height": 800})
+    expect(more).to_have_count(3)
+    assert page.evaluate(
+        """[...document.querySelectorAll(".commentsvc-body:not(.commentsvc-cut)")].map(
+        ({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)"""
+    ) == [0]
 
 
 def test_code_is_copied_as_it_is_written(
