@@ -35,11 +35,15 @@ _MASTODON: Final = re.compile(r"(https?://[^/?#]+)/@[\w.@-]+/([0-9]{1,30})/?").f
 _BLUESKY: Final = re.compile(r"https://bsky\.app/profile/([\w.:-]+)/post/([\w.~-]+)/?").fullmatch
 _AT: Final = re.compile(r"at://([\w.:%-]+)/app\.bsky\.feed\.post/([\w.~-]+)").fullmatch
 
-# Labels of Bluesky with which a post is not for the public, or for adults alone:
+# Labels of Bluesky with which a post is not for the public, or for adults alone; and those of its
+# moderation service, whose posts its own site folds or covers:
 # https://docs.bsky.app/docs/advanced-guides/moderation.
 HIDING: Final = frozenset(
-    ("!hide", "!warn", "!takedown", "!no-unauthenticated", "porn", "sexual", "sexual-figurative")
-) | frozenset(("nudity", "graphic-media", "gore", "corpse", "self-harm"))
+    "!hide !warn !takedown !no-unauthenticated porn sexual sexual-figurative nudity graphic-media "
+    "gore corpse self-harm sensitive spam scam impersonation inauthentic engagement-farming "
+    "security unsafe-link illicit threat extremist intolerant rude misleading misinformation "
+    "rumor".split()
+)
 # Who may read an object (ActivityPub, section 5.6), and what actors ask on Misskey:
 # https://misskey-hub.net/ns.
 _PUBLIC: Final = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
@@ -378,7 +382,7 @@ async def _words(reply: Json, warning: Any, emoji: Any, url: str) -> str:  # Any
     Of one with a content warning, that is the warning, as a link to the reply.
     """
     if _text(warning):
-        said = one_line(_text(warning)[:TEXT])[:WARNING]
+        said = one_line(_without_emoji(_text(warning), emoji))[:WARNING]
         said = said if is_visible(said) else "…"  # Misskey's warnings may have no words
         label = (await _markdown(said, "text")).replace("]", "\\]")
         return f"[{label}](<{url}>)"
@@ -398,8 +402,8 @@ def _without_emoji(text: str, emoji: Any) -> str:  # Any: JSON of others
     text = text[:TEXT]
     for each in _dicts(emoji)[:EMOJI]:
         name = _text(each.get("shortcode")) or _text(each.get("name")).strip(":")
-        if re.fullmatch(r"\w{1,100}", name):
-            text = re.sub(f" ?:{name}:", "", text)
+        if re.fullmatch(r"[\w.+-]{1,100}", name):
+            text = re.sub(f" ?:{re.escape(name)}:", "", text)
     return text
 
 

@@ -588,20 +588,22 @@ def test_a_reply_that_is_not_for_everybody_is_left_out(
 def test_custom_emoji_and_replies_without_words_are_left_out(
     mastodon: Following, server: OtherSite
 ) -> None:
-    emoji = [{"shortcode": "blobcat"}]
+    emoji = [{"shortcode": "blobcat"}, {"shortcode": "blob-cat.new"}]
     mention = '<p><a class="u-url mention" href="https://a.example/@ann">@<span>ann</span></a> </p>'
     reply_with(
         server,
         toot("11", "<p>nice :blobcat: 10:30:15</p>", emojis=emoji),
-        toot("12", "<p>:blobcat:</p>", emojis=emoji),
+        toot("12", "<p>:blobcat: :blob-cat.new:</p>", emojis=emoji),
         toot("13", mention),
         toot("14", "<p></p>", media_attachments=[{"type": "image"}]),
+        toot("15", "<p>x</p>", spoiler_text="cats :blobcat:", emojis=emoji),
     )
-    assert [each.source for each in mastodon.poll()] == ["nice 10:30:15"]
+    nice, warned = mastodon.poll()
+    assert (nice.source, warned.source) == ("nice 10:30:15", f"[cats](<{warned.permalink}>)")
 
 
 @pytest.mark.parametrize("where", ["post", "author", "record"])
-@pytest.mark.parametrize("label", ["!hide", "porn", "!no-unauthenticated"])
+@pytest.mark.parametrize("label", ["!hide", "porn", "!no-unauthenticated", "spam"])
 def test_a_labelled_reply_on_bluesky_is_left_out(
     tmp_path: Path, server: OtherSite, where: str, label: str
 ) -> None:
