@@ -417,14 +417,17 @@ def test_the_end_of_a_comment_that_becomes_long_is_never_lost(
         comment(1, "Sand it, and do it again. " * 60),
         comment(2, "Apart. " * 150),
         comment(3, "x", html=f"<blockquote>Seen:</blockquote><p>{'Sand it. ' * 60}</p>"),
-        comment(4, "x", html=f"<p>{'Read it. ' * 150}</p><p><a href='https://a.example/'>x</a></p>"),
+        comment(
+            4, "x", html=f"<p>{'Read it. ' * 150}</p><p><a href='https://a.example/'>x</a></p>"
+        ),
     ]
     page.set_viewport_size({"width": 1280, "height": 800})
     with page.expect_request("**/comments/stream?*"):  # from then on, changes are watched
         open_thread()
     more = page.get_by_role("button", name="Show more")
     expect(more).to_have_count(0)
-    page.locator("#commentsvc-2 .commentsvc-body").evaluate("body => (body.style.letterSpacing = '2em')")
+    body = page.locator("#commentsvc-2 .commentsvc-body")
+    body.evaluate("body => (body.style.letterSpacing = '2em')")
     page.locator("blockquote").evaluate("picture => (picture.style.height = '600px')")
     expect(more).to_have_count(2)
     page.get_by_role("link", name="x", exact=True).focus()
