@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from tests.accessibility import assert_accessible
 from tests.widget.browser import NOW, WIDGET, Answers, comment, fill, open_form, send
@@ -301,6 +301,29 @@ def test_forced_colours_leave_borders(show: Callable[[str], Page]) -> None:
     linked = page.locator("#commentsvc-1")
     linked.focus()
     expect(linked).to_have_css("outline-width", "2px")
+
+
+def test_no_field_makes_a_telephone_magnify_the_page(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    """Safari on iOS does so for fields with letters below 16 px; it alone has the property."""
+
+    def answer(route: Route) -> None:
+        text = (WIDGET / "rich.css").read_text()
+        text = text.replace("-webkit-touch-callout: none", "display: block")
+        route.fulfill(content_type="text/css", body=text)
+
+    page.route("**/rich.css", answer)
+    answers.notify = True
+    answers.comments = [comment(1, "<b>x</b>", html="<pre>x</pre>"), comment(2, "y")]
+    open_thread(more="<style>body { font-size: 13px }</style>")
+    form = open_form(page)
+    form.get_by_label("Email (optional)").fill("rosa@example.org")
+    expect(form.locator("select")).to_be_visible()
+    fields = page.locator(".commentsvc-thread :is(input:not([type=checkbox]), textarea, select)")
+    sizes = [pixels(each, "fontSize") for each in fields.all() if each.is_visible()]
+    assert len(sizes) >= 6
+    assert set(sizes) == {16}
 
 
 def test_paper_has_the_comments_alone(show: Callable[[str], Page]) -> None:
