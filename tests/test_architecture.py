@@ -941,7 +941,7 @@ SCRIPTS = [
     "thread/voting", "thread/compose",
     "thread/submitted", "thread/reveal", "thread/live", "thread/fresh", "thread/approval",
     "thread/languages",
-    "thread/target", "thread/extras", "thread/folding", "thread/moderator_token",
+    "thread/target", "thread/extras", "thread/moderator_token",
     "thread/moderation", "thread/visits",
     "thread/muting", "thread/click", "thread/searching", "thread/fediverse",
     "thread/own_comments", "thread/own_buttons", "thread/prerendered",
@@ -952,6 +952,7 @@ SCRIPTS = [
     "form/asked", "form/private", "reader/reader", "reader/reader_token", "reader/signed_in",
     "pictures/attaching", "pictures/picture_panel", "pictures/uploading",
     "form/toolbar", "form/completion", "form/formatting", "form/proof_of_work", "rich", "code",
+    "thread/folding",
     "reactions", "views", "latest", "popular", "search", "reacting", "lists", "excerpt", "count",
     "counts", "copying", "send", "common",
 ]  # fmt: skip

@@ -1,7 +1,6 @@
-// Long comments, of which the stylesheet shows only the beginning
+// Long comments, of which the stylesheet shows only the beginning; rich.css has the other styles
 
 import { h, loadMessages } from "../common.js";
-import "../rich.js"; // its styles
 
 const unfolded = new WeakSet(); // items, which stay when their comments are drawn again
 
