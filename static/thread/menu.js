@@ -46,7 +46,7 @@ export async function openMenu(button, buttons) {
   addEventListener("pointerdown", function leave({ target }) {
     if (button.contains(target) || target.closest(".commentsvc-menu")) return;
     removeEventListener("pointerdown", leave);
-    closeMenu(button);
+    if (button.isConnected) closeMenu(button); // or it was drawn again
   });
   await stylesheet; // or it has another size
   button.ariaExpanded = "true";
