@@ -310,7 +310,7 @@ def test_no_field_makes_a_telephone_magnify_the_page(
 
     def answer(route: Route) -> None:
         text = (WIDGET / "rich.css").read_text()
-        text = text.replace("-webkit-touch-callout: none", "display: block")
+        text = text.replace("-webkit-touch-callout:none", "display:block")
         route.fulfill(content_type="text/css", body=text)
 
     page.route("**/rich.css", answer)
