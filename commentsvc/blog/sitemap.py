@@ -15,18 +15,19 @@ TURN: Final = 500  # entries that are yielded before others get their turn
 
 
 async def listed(
-    client: PoliteClient, *addresses: str, most: int = 0
+    client: PoliteClient, *addresses: str, most: int = 0, named_by: str = ""
 ) -> AsyncIterator[SitemapEntry]:
     """Yield the pages in the sitemaps at `addresses` and in those that these list.
 
-    At most `most` sitemaps are read, SITEMAPS by default. Raise RemoteError or ImportFailed.
+    At most `most` sitemaps are read, SITEMAPS by default. `named_by` is the address that named
+    them, if that are not the settings. Raise RemoteError or ImportFailed.
     """
     most = most or SITEMAPS
-    waiting = [*dict.fromkeys(addresses)][:most]
-    known = {*waiting}
+    waiting = [(url, named_by) for url in [*dict.fromkeys(addresses)][:most]]
+    known = {url for url, _ in waiting}
     while waiting:
-        url = waiting.pop(0)
-        answer = await client.fetch(url, "application/xml", SIZE)
+        url, named_by = waiting.pop(0)
+        answer = await client.fetch(url, "application/xml", SIZE, "", named_by)
         entries = await run_in(FOREIGN, blog_pages.parse, answer.body, url)
         for number, entry in enumerate(entries):
             if number % TURN == 0:
@@ -35,4 +36,4 @@ async def listed(
                 yield entry
             elif entry.url not in known and len(known) < most:
                 known.add(entry.url)
-                waiting.append(entry.url)
+                waiting.append((entry.url, named_by or url))

@@ -90,7 +90,8 @@ async def listed(client: PoliteClient, sites: Sites, site: Site) -> set[str]:
     usual = site.origin + SITEMAP
     named = [site.social_sitemap] if site.social_sitemap else await client.sitemaps(usual)
     found: set[str] = set()
-    async for entry in sitemap.listed(client, *(named or [usual]), most=SITEMAPS):
+    by = site.social_sitemap or usual
+    async for entry in sitemap.listed(client, *(named or [usual]), most=SITEMAPS, named_by=by):
         if page := sites.locate_or_none(entry.url, site.name):
             found.add(page.url)
         if len(found) > LISTED:

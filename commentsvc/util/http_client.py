@@ -110,15 +110,21 @@ class _Client:
             raise RemoteError(f"the answer has more than {most} bytes")
         return found
 
-    async def fetch(self, url: str, most: int, headers: Mapping[str, str]) -> Fetched:
+    async def fetch(
+        self, url: str, most: int, headers: Mapping[str, str], named_by: str = ""
+    ) -> Fetched:
         """As `get`, but follow up to REDIRECTS redirects; each new address is checked, too.
 
-        The deadline is for all of them together.
+        The deadline is for all of them together. If what was read at the address `named_by` has
+        named `url`, that is checked as if it redirected there.
         """
-        return await _in_time(DEADLINE, self._follow(url, most, headers))
+        return await _in_time(DEADLINE, self._follow(url, most, headers, named_by or url))
 
-    async def _follow(self, url: str, most: int, headers: Mapping[str, str]) -> Fetched:
-        first, client = urlsplit(url), self
+    async def _follow(
+        self, url: str, most: int, headers: Mapping[str, str], named_by: str
+    ) -> Fetched:
+        first = urlsplit(named_by)
+        client = self._client_for(urlsplit(url), first)
         for _ in range(REDIRECTS + 1):
             found = await client._send(("GET", url, b"", headers), most + 1)
             location = found.header("location")
@@ -128,19 +134,21 @@ class _Client:
                 return found._replace(url=url)
             try:
                 url = urljoin(url, location)
-                there = urlsplit(url)
-                is_known = there.hostname == first.hostname and (
-                    _port(there) == _port(first)
-                    or {_port(there), _port(first)} <= {*STRANGER_PORTS}
-                )
-                client = self if is_known else self._elsewhere()
+                client = self._client_for(urlsplit(url), first)
             except ValueError as error:
                 message = f"it redirects to what is no address: {location[:200]}"
                 raise RemoteError(message) from error
         raise RemoteError(f"it redirects more than {REDIRECTS} times")
 
+    def _client_for(self, there: SplitResult, first: SplitResult) -> "_Client":
+        """Return the client for where an address leads. Raise ValueError if that is none."""
+        is_known = there.hostname == first.hostname and (
+            _port(there) == _port(first) or {_port(there), _port(first)} <= {*STRANGER_PORTS}
+        )
+        return self if is_known else self._elsewhere()
+
     def _elsewhere(self) -> "_Client":
-        """Return the client for other hosts and ports, to which an answer redirects."""
+        """Return the client for other hosts and ports, to which an answer leads."""
         return self
 
     async def _send(self, request: tuple[str, str, bytes, Mapping[str, str]], most: int) -> Fetched:

@@ -84,15 +84,17 @@ class PoliteClient:
             raise RemoteError("its JSON cannot be read") from error
         return JsonAnswer(200, body, found.header("etag"), found.url, memory)
 
-    async def fetch(self, url: str, accept: str, size: int, etag: str = "") -> Fetched:
+    async def fetch(
+        self, url: str, accept: str, size: int, etag: str = "", named_by: str = ""
+    ) -> Fetched:
         """Return an answer of at most `size` bytes with status 200, 304, 400, 404 or 410.
 
-        Raise RemoteError for others.
+        Raise RemoteError for others. `named_by` is as for `SettingsClient.fetch`.
         """
-        if not await self._may_ask(url):
+        if not await self._may_ask(url, named_by):
             raise Disallowed("its robots.txt does not allow to ask", DAY_MS)
         headers = {"Accept": accept} | ({"If-None-Match": etag} if etag else {})
-        found = await self._client.fetch(url, size, headers)
+        found = await self._client.fetch(url, size, headers, named_by)
         if found.status in (429, 503):
             raise LeaveAlone(f"it answers {found.status}", _pause(found.header("retry-after")))
         if found.status not in (200, 304, 400, 404, 410):
@@ -103,16 +105,16 @@ class PoliteClient:
         """Return the addresses of sitemaps in the robots.txt of a server. Raise RemoteError."""
         return [*(await self._rules(url)).sitemaps]
 
-    async def _may_ask(self, url: str) -> bool:
+    async def _may_ask(self, url: str, named_by: str) -> bool:
         """Return whether the robots.txt of the server allows a request (RFC 9309)."""
-        rules = await self._rules(url)
+        rules = await self._rules(url, named_by)
         return await run_in(FOREIGN, rules.allow, url)
 
-    async def _rules(self, url: str) -> RobotRules:
+    async def _rules(self, url: str, named_by: str = "") -> RobotRules:
         home = urljoin(url, "/robots.txt")
         known = self._robots.get(home)
         if known is None:
-            found = await self._client.fetch(home, ROBOTS_SIZE, {})
+            found = await self._client.fetch(home, ROBOTS_SIZE, {}, named_by)
             if found.status >= 500:
                 raise RemoteError(f"its robots.txt answers {found.status}")
             text = found.body.decode(errors="replace") if found.status == 200 else ""

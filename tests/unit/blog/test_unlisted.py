@@ -177,6 +177,22 @@ def test_a_sitemap_that_is_named_twice_is_read_once(search: Search, server: Othe
     assert server.asked().count("/map.xml") == 1
 
 
+@pytest.mark.parametrize("is_robots", [True, False])
+def test_a_sitemap_that_a_blog_names_elsewhere_is_asked_for_on_public_servers_only(
+    search: Search, server: OtherSite, *, is_robots: bool
+) -> None:
+    """What the settings allow for the blog's own address is not allowed for what it names."""
+    with other_site("127.0.0.2") as inner:
+        secret = inner.url("/sitemap.xml")
+        if is_robots:
+            server.pages["/robots.txt"] = Page(f"Sitemap: {secret}\n")
+        else:
+            listed = f"<sitemapindex><sitemap><loc>{secret}</loc></sitemap></sitemapindex>"
+            server.pages["/sitemap.xml"] = Page(listed)
+        assert search.run() == {}
+        assert inner.asked() == []
+
+
 def test_all_sitemaps_of_a_blog_together_are_bounded(
     search: Search, server: OtherSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
