@@ -40,6 +40,7 @@ from commentsvc.admin import settings as settings_page
 from commentsvc.admin.api import accounts as accounts_api
 from commentsvc.admin.api import comments as comments_api
 from commentsvc.admin.api import queue_stream, service
+from commentsvc.admin.api import settings as settings_api
 from commentsvc.admin.api import thread_moderation as thread_api
 from commentsvc.admin.api import threads as threads_api
 from commentsvc.api import (
@@ -212,7 +213,7 @@ PARTS = (
         " [Moderating](moderating.md#for-programs). A token may do what its account may, within its"
         " scope (read, decide, administer) and on its sites. No answer is cached or has CORS"
         " headers. To get the next part of a list, send its `next` as `after`.",
-        (comments_api, threads_api, service, accounts_api, queue_stream),
+        (comments_api, threads_api, service, settings_api, accounts_api, queue_stream),
     ),
     (
         "Moderation on the blog's page",

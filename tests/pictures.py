@@ -27,6 +27,7 @@ from commentsvc.db.schema.inbox import MailedComment
 from commentsvc.db.schema.outbox import MAIL, OutboxRow
 from commentsvc.delivery.mail import MailComposer
 from commentsvc.markup import markdown
+from commentsvc.moderation import decision_counts
 from commentsvc.readers import subscriptions
 from commentsvc.runtime.control_commands import ReceiveComment
 from commentsvc.settings import data_dir
@@ -96,6 +97,16 @@ SETTINGS: Final = {
     "COMMENTSVC_SITE_ISSO": "true",
     "COMMENTSVC_SITE_CONTACT": "Ann Example, Elm Street 1, Bree, ann@blog.example",
 }
+# Kind, reason, outcome, hours and count of decisions in a half-year
+DECIDED: Final = (
+    ("report", "spam", "deleted", 4, 20),
+    ("report", "abuse", "approved", 8, 10),
+    ("report", "illegal", "deleted", 2, 5),
+    ("moderator", "", "approved", 8, 1_240),
+    ("moderator", "", "spam", 4, 315),
+    ("moderator", "", "deleted", 4, 45),
+    ("objection", "", "", 16, 5),
+)
 # What the form asks for
 ASKS: Final = {
     "COMMENTSVC_SITE_NAME_FIELD": "optional",
@@ -340,6 +351,39 @@ def privacy(page: Page, scheme: str) -> None:
     save(page, f"privacy-{scheme}")
 
 
+def sites_and_numbers(browser: Browser, data: Path) -> None:
+    """The page of sites with one that was added, and the public numbers about moderation."""
+    settings = SETTINGS | {
+        "COMMENTSVC_SITE_ORIGINS": "https://blog.example",
+        "COMMENTSVC_SITE_NUMBERS": "true",
+    }
+    with serving(data, settings) as service:
+        service.submit(POST, "Wax it is.", author="Ines", title=TITLE)
+    assert command("moderator", "add", "ann", "--data", data, given=PASSWORD).code == 0
+    half = decision_counts.half_of(SYSTEM_CLOCK.now_ms())
+    with closing(sqlite3.connect(data / data_dir.DATABASE)) as database, database:
+        added = "INSERT INTO decision_count VALUES (1, ?, ?, ?, ?, ?, ?)"
+        database.executemany(added, [(half - ago, *row) for ago in range(2) for row in DECIDED])
+    with serving(data, settings) as service:
+        with opened(browser, service.address, "light", 1100, 720) as page:
+            sign_in(page)
+            page.goto("/moderation/sites")
+            form = page.locator("form").filter(has=page.get_by_label("Name"))
+            form.get_by_label("Name").fill("workshop")
+            form.get_by_label("Addresses of the blog").fill("https://workshop.example")
+            form.get_by_label("Current password").fill(PASSWORD)
+            form.get_by_role("button", name="Add").click()
+            page.get_by_role("heading", name="Lines for the blog: workshop").wait_for()
+        for scheme in SCHEMES:
+            with opened(browser, service.address, scheme, 1100, 720) as page:
+                sign_in(page)
+                page.goto("/moderation/sites")
+                save(page, f"sites-{scheme}")
+            with opened(browser, service.address, scheme, 760, 720) as page:
+                page.goto("/numbers")
+                save(page, f"numbers-{scheme}")
+
+
 def archived(browser: Browser, data: Path) -> None:
     """A thread in an archive, which is opened from the disk."""
     folder = data / "archive"
@@ -524,6 +568,7 @@ def main() -> None:
         one_language(browser, Path(folder) / "languages")
         moved(browser, Path(folder) / "moved")
         own_mail(browser, Path(folder) / "mail")
+        sites_and_numbers(browser, Path(folder) / "sites")
         isso = blog / "isso-client"
         isso.mkdir()
         for name in ("js/embed.min.js", "css/isso.css"):

@@ -158,6 +158,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "__main__": "tests/e2e: the program is started as `python -m commentsvc`",
     "admin.api.accounts": "admin/api/test_token_access: accounts, invitations, tokens, profiles",
     "admin.api.comments": "admin/api/test_token_access: lists and decisions",
+    "admin.api.password_check": "admin/test_reauthentication: what a token alone cannot do",
     "admin.api.queue_stream": "admin/api/test_token_access: what is told, and to whom",
     "admin.api.service": "admin/api/test_token_access: bans, outbox and settings",
     "admin.api.threads": "admin/api/test_token_access: the changes of a page",

@@ -7,6 +7,7 @@ from commentsvc.admin.api.accounts import AccountsApi
 from commentsvc.admin.api.comments import ModerationApi
 from commentsvc.admin.api.queue_stream import QueueStream
 from commentsvc.admin.api.service import ServiceApi
+from commentsvc.admin.api.settings import SettingsApi
 from commentsvc.admin.api.threads import ThreadsApi
 from commentsvc.admin.api.token_access import TokenAccess
 from commentsvc.admin.bans import BanPages
@@ -85,7 +86,7 @@ class ProgramInterface:
         """Take the core as `publisher`, which sends the streams' events."""
         self._access = TokenAccess(service)
         self.queue = QueueStream(service, self._access, publisher)
-        kinds = (ModerationApi, ThreadsApi, ServiceApi, AccountsApi)
+        kinds = (ModerationApi, ThreadsApi, ServiceApi, SettingsApi, AccountsApi)
         self._parts = [kind(service) for kind in kinds]
 
     def routes(self) -> list[Route]:

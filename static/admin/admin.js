@@ -37,6 +37,16 @@ function go(number) {
   comment?.scrollIntoView({ block: "nearest" });
 }
 
+/**
+ * Leave the focus where it is when something in a comment is pressed: the comment that loses it
+ * becomes lower, so that the button would be elsewhere when the press ends, and the click be lost.
+ */
+function keepFocus(event) {
+  if (event.target.closest(".comments .comment :is(button, a, summary, [type=checkbox])")) {
+    event.preventDefault();
+  }
+}
+
 /** Return the button or link for a key: of the comment with the focus, else of the page. */
 function find(key) {
   const inside = comments[current()] ?? document.querySelector(".comment.whole");
@@ -147,7 +157,8 @@ async function decide(event) {
     const answer = await fetch(action, { method: "POST", body });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (page.querySelector("#list")) {
-      show(page);
+      const pressed = comments.findIndex((comment) => comment.contains(submitter));
+      show(page, pressed < 0 ? current() : pressed);
     } else {
       document.removeEventListener("submit", decide); // it was refused: the browser shows why
       submitter.click();
@@ -169,11 +180,13 @@ function leaveOutNew(list) {
   }
 }
 
-/** Replace the list and the numbers by those of another page, and keep what is ticked. */
-function show(page) {
+/**
+ * Replace the list and the numbers by those of another page, keep what is ticked, and focus the
+ * comment with that index, or the one that was restored.
+ */
+function show(page, index) {
   const was = new Set(comments.map((comment) => comment.id));
   leaveOutNew(page.querySelector("#list"));
-  const index = current();
   const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
   for (const part of ["#list", ".side nav"]) {
     document.querySelector(part).replaceWith(document.adoptNode(page.querySelector(part)));
@@ -283,6 +296,7 @@ function listen() {
 
 document.documentElement.classList.add("scripted");
 document.addEventListener("keydown", press);
+document.addEventListener("mousedown", keepFocus);
 document.addEventListener("submit", keepTexts);
 document.addEventListener("submit", decide);
 addEventListener("pagehide", keepTexts);

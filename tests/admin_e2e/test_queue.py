@@ -340,6 +340,21 @@ def test_decisions_load_no_page_and_twenty_keys_decide_on_as_many_comments(
 
 
 @pytest.mark.sqlite_only("it is about the script")
+@pytest.mark.sqlite_only("it is about clicks")
+def test_no_click_is_lost_when_the_comment_that_had_the_focus_becomes_lower(
+    moderation: Page, service: Service
+) -> None:
+    clear(moderation)
+    for _ in range(3):
+        service.submit("/long/", f"{next(numbers)} {LONG}", author="Zoe")
+    moderation.set_viewport_size({"width": 360, "height": 740})
+    moderation.goto("/moderation/queue")
+    cards = moderation.locator(".comment")
+    for left in (2, 1, 0):
+        cards.first.get_by_role("button", name="Approve").click()
+        expect(cards).to_have_count(left)
+
+
 def test_a_decision_without_a_network_says_so_and_can_be_repeated(
     moderation: Page, comments: list[str]
 ) -> None:

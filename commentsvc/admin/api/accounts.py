@@ -5,17 +5,17 @@ another token, invites somebody, or gives an account more rights, without the ac
 """
 
 from os import urandom
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict, replace
 
-from commentsvc.admin.api.token_access import Call, Plain, Sent, endpoint
+from commentsvc.admin.api.password_check import PasswordCheck, needs_password
+from commentsvc.admin.api.token_access import Plain, Sent, endpoint
 from commentsvc.admin.downloads import DownloadRefused, Downloads
 from commentsvc.admin.invite import Inviter
-from commentsvc.admin.login_limit import LoginLimiter
-from commentsvc.admin.reauthentication import GivenRole, Reauthentication, give_role
+from commentsvc.admin.reauthentication import GivenRole, give_role
 from commentsvc.api.serialize import Answer, Moment, answer_of
 from commentsvc.auth import account_mails, api_tokens, credentials, invitations, passwords
 from commentsvc.auth.api_tokens import NAME_LENGTH, TOKEN_SIZE
@@ -209,8 +209,7 @@ class AccountsApi:
     """The handlers of accounts, invitations, and the token's own account."""
 
     def __init__(self, service: ServiceContext) -> None:
-        limiter = LoginLimiter(service.database, service.keys[0])
-        self._reauthentication = Reauthentication(service.database, limiter)
+        self._password = PasswordCheck(service)
         self._lifetime = Lifetime.of(service.settings.moderation)
         self._database = service.database
         self._inviter = Inviter(service)
@@ -229,11 +228,11 @@ class AccountsApi:
         number, sent, now = call.number, call.body, call.now
         given = GivenRole(call.who.account_id, sent.role, sent.sites, bool(sent.password))
         if sent.password:
-            await self._authenticate(call, sent.password)
+            await self._password.require(call, sent.password)
 
         def work(tx: Transaction) -> None:
             if not give_role(tx, _found(tx, number), given, now):
-                raise _needs_password()
+                raise needs_password()
 
         await self._database.write(work)
 
@@ -260,7 +259,7 @@ class AccountsApi:
         if sent.email and not is_email(sent.email):
             problem = "This is not an email address."
             raise HttpError(400, "invalid", "Please look at: email.", {"email": problem})
-        await self._authenticate(call, sent.password)
+        await self._password.require(call, sent.password)
         made, link = await self._inviter.invite(
             call.request, call.who.account_id, sent.role, sent.sites, sent.email
         )
@@ -282,7 +281,7 @@ class AccountsApi:
     async def make_token(self, call: Sent[TokenBody]) -> MadeToken:
         """Make a token of one's own account."""
         sent, owner, now = call.body, call.who.account_id, call.now
-        await self._authenticate(call, sent.password)
+        await self._password.require(call, sent.password)
         token, digest = api_tokens.new_token(urandom(TOKEN_SIZE))
         sites = "\n".join(dict.fromkeys(sent.sites))
         offer = api_tokens.offer(owner, sent.name, sent.scope, sites, now, sent.days)
@@ -314,18 +313,12 @@ class AccountsApi:
         """Remove one of them."""
         sent, owner = call.body, call.who.account_id
         if sent.kind in credentials.LASTING:
-            await self._authenticate(call, sent.password)
+            await self._password.require(call, sent.password)
         gone = await self._database.write(
             account_mails.remove_credential, sent.kind, sent.id, owner, call.now
         )
         if not gone:
             raise _unknown(f"The account has no {sent.kind} with the id {sent.id}.")
-
-    async def _authenticate(self, call: Call[Any, Any], password: str) -> None:
-        """Raise HttpError 403 unless it is the password of the token's account; 429, 503."""
-        name, token = call.who.name, call.request.bearer()
-        if not await self._reauthentication.knows(name, password, token, call.now):
-            raise _needs_password()
 
     @endpoint(
         "POST",
@@ -339,7 +332,7 @@ class AccountsApi:
         sent = call.body
         if sent.site not in ("", *self._sites):
             raise _unknown(f"There is no site {sent.site}.")
-        await self._authenticate(call, sent.password)
+        await self._password.require(call, sent.password)
         try:
             return await self._downloads.send(sent.kind, sent.site, call.who.name, call.now)
         except DownloadRefused as error:
@@ -368,10 +361,6 @@ def _found(snapshot: Snapshot, number: int) -> Profile:
     if profile is None:
         raise _unknown(f"There is no account with the id {number}.")
     return profile
-
-
-def _needs_password() -> HttpError:
-    return HttpError(403, "password", "This needs the password of the token's account.")
 
 
 def _unknown(message: str) -> HttpError:

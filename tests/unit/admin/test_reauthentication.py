@@ -70,6 +70,10 @@ BODIES: dict[str, list[dict[str, object]]] = {
     "POST /credentials/remove": [{"kind": "passkey", "id": 1}, {"kind": "identity", "id": 1}],
     "PUT /accounts/{id}/role": [{"role": "owner", "email": OTHER}, *MORE_RIGHTS],
     "POST /downloads": [{"kind": "backup"}],
+    "POST /settings/changes": [
+        {"values": {"site.origins": ["https://other.example"]}, "site": "x", "seen": 0}
+    ],
+    "POST /settings/changes/{id}/undo": [{}],
     "POST /invitations": [{"role": "viewer", "email": OTHER}],
 }
 # Operations that give no access.
