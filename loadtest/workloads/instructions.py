@@ -195,11 +195,11 @@ def parse(text: str) -> Counter[str]:
     found: Counter[str] = Counter()
     current, called = "", False
     for line in text.splitlines():
-        if place := re.match(r"(c?ob)=(\(\d+\))(?: (.*))?", line):
-            if place[3]:
-                names[place[2]] = Path(place[3]).name
-            if place[1] == "ob":
-                current = names[place[2]]
+        if named := re.match(r"(c?ob)=(\(\d+\))(?: (.*))?", line):
+            if named[3]:
+                names[named[2]] = Path(named[3]).name
+            if named[1] == "ob":
+                current = names[named[2]]
         elif line.startswith("calls="):
             called = True
         elif re.match(r"[+*-]?\d|\*", line):
