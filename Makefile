@@ -1,6 +1,6 @@
 # Commands for developers; users need ./run and ./test only.
 .DEFAULT_GOAL := help
-.PHONY: help chart dist release docs site words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
+.PHONY: help chart dist release docs site generators words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -65,6 +65,12 @@ docs: ## write docs/api.md and the schema of exports anew from the code
 site: ## build the manual as a site, in dist/manual
 	sh config/bootstrap.sh dist
 	.venv/bin/python config/manual/build.py
+
+generators: ## build a blog by each recipe of docs/generators.md
+	sh config/bootstrap.sh test
+	python3 -m venv build/more_generators/python
+	build/more_generators/python/bin/pip install -q --require-hashes -r config/more_generators/requirements.txt
+	GENERATORS=all .venv/bin/python -m pytest -q -p no:cacheprovider tests/widget/test_recipes.py
 
 words: ## bring the translations (po/) in line with the texts of the sources
 	python po/catalogues.py update
