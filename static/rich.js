@@ -29,9 +29,10 @@ export function enrich(body, thread) {
 /** Make links to fragments lead to this page, whatever the page's `<base>` says. */
 export function linkHere(element) {
   if (!document.querySelector("base")) return;
-  const [page] = location.href.split("#");
   for (const link of element.querySelectorAll("a[href^='#']")) {
-    Object.assign(link, { href: page + link.hash, target: "_self" });
+    const lead = () => Object.assign(link, { href: location.href.split("#")[0] + link.hash, target: "_self" });
+    lead();
+    link.addEventListener("click", lead); // a router may have changed the page's address
   }
 }
 

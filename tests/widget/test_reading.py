@@ -445,6 +445,20 @@ def test_links_to_the_same_page_work_with_any_base_address(
     expect(page).to_have_url(here)
 
 
+def test_links_to_the_same_page_follow_a_router_that_changes_its_address(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    """As in Angular, whose pages always have a base address."""
+    answers.comments = [comment(1, "One.")]
+    open_thread(more='<base href="/">')
+    here = page.url
+    date = page.locator("#commentsvc-1 .commentsvc-date a")
+    expect(date).to_have_attribute("href", here + "#commentsvc-1")
+    page.evaluate("history.pushState(null, '', location.pathname + '?tab=2')")
+    date.click()
+    expect(page).to_have_url(here + "?tab=2#commentsvc-1")
+
+
 @pytest.mark.parametrize("part", ["**/api/comments?*", "**/locales/en.json"])
 @pytest.mark.parametrize("status", [503, 0])
 def test_a_thread_that_cannot_load_leaves_no_gap(

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from tests.accessibility import assert_accessible
-from tests.widget.browser import NOW, WIDGET, Answers, comment, fill, open_form, send
+from tests.widget.browser import NOW, SERVICE, WIDGET, Answers, comment, fill, open_form, send
 
 OpenThread = Callable[..., Page]
 
@@ -371,6 +371,61 @@ def test_the_accent_is_the_colour_of_links_where_it_can_be_read(
         "(host) => host.style.getPropertyValue('--commentsvc-accent')"
     )
     assert bool(own) == (accent not in ("", "no"))
+
+
+# Background, text and links of well-known themes and palettes; the last column is whether the links
+# become the accent.
+PALETTES: Final = [
+    ("Stack", "#fff", "#000", "#34495e", True),
+    ("Stack, dark", "#424242", "#eee", "#ecf0f1", True),
+    ("Ananke", "#f4f4f4", "#555", "#357edd", False),
+    ("Congo, dark", "#27272a", "#fff", "#a78bfa", True),
+    ("hugo-book, dark", "#343a40", "#e9ecef", "#84b2ff", True),
+    ("Coder", "#fafafa", "#212121", "#1565c0", True),
+    ("Mainroad", "#f7f7f7", "#000", "#e22d30", False),
+    ("Gruvbox", "#fbf1c7", "#3c3836", "#076678", True),
+    ("Gruvbox, dark", "#282828", "#ebdbb2", "#83a598", True),
+    ("Solarized, dark", "#002b36", "#93a1a1", "#268bd2", False),
+    ("Nord, dark", "#2e3440", "#d8dee9", "#88c0d0", True),
+    ("Catppuccin", "#eff1f5", "#4c4f69", "#1e66f5", False),
+    ("Chirpy, dark", "#1b1b1e", "#afb0b1", "#8ab4f8", True),
+    ("Minima", "#fdfdfd", "#111", "#2a7ae2", False),
+    ("a sepia", "#f4ecd8", "#5b4636", "#8b4513", True),
+]
+
+
+def test_text_in_the_accent_can_be_read_on_the_backgrounds_of_known_themes(
+    page: Page, open_thread: OpenThread, answers: Answers
+) -> None:
+    answers.comments = [comment(1, "x", role="owner")]
+    with page.expect_request("**/accent.js"):
+        open_thread()
+    found = page.evaluate(
+        """async (palettes) => {
+          const { followLinks } = await import("SERVICE/static/thread/accent.js");
+          const host = document.querySelector("comment-thread");
+          const style = document.head.appendChild(document.createElement("style"));
+          const light = (color) => {
+            style.sheet.insertRule(`i { color: color(from ${color} xyz y y y) }`);
+            const probe = document.body.appendChild(document.createElement("i"));
+            const [, y] = getComputedStyle(probe).color.split(" ");
+            probe.remove();
+            style.sheet.deleteRule(0);
+            return Number(y) + 0.05;
+          };
+          return palettes.map(([name, background, text, link]) => {
+            style.textContent =
+              `html { background: ${background}; color: ${text} } a { color: ${link} }`;
+            followLinks(host);
+            const accent = host.style.getPropertyValue("--commentsvc-accent");
+            const [a, b] = [light(background), light(accent || text)];
+            return [name, Boolean(accent), Math.max(a, b) / Math.min(a, b)];
+          });
+        }""".replace("SERVICE", SERVICE),
+        PALETTES,
+    )
+    assert {name: taken for name, taken, _ in found} == {each[0]: each[4] for each in PALETTES}
+    assert [name for name, taken, contrast in found if taken and contrast < 4.5] == []
 
 
 def test_a_form_has_the_accent_as_soon_as_it_is_there(page: Page, open_thread: OpenThread) -> None:
