@@ -1,6 +1,6 @@
 # Commands for developers; users need ./run and ./test only.
 .DEFAULT_GOAL := help
-.PHONY: help chart dist release docs site generators words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
+.PHONY: help chart dist packages release docs site generators words setup run test e2e lowest check ci asan tsan bare sql fuzz load lock fmt tidy clean
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
@@ -55,6 +55,10 @@ load: ## measure the server (python -m loadtest --help names all commands)
 
 dist: ## build the source archive and the wheel, in dist/
 	sh config/dist.sh
+
+packages: ## build the Debian and the RPM package, in dist/
+	sh config/dist.sh
+	sh config/package/build.sh dist/*.whl dist
 
 release: ## make everything that a release publishes, in dist/, of a commit with a tag
 	sh config/release.sh

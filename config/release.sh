@@ -35,7 +35,10 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export PATH SOURCE_DATE_EPOCH
 fault=$(python -m tests.unit.db.migrations.stored "$version" 2>&1) || die "$fault"
 
-sh config/dist.sh dist >build/release.log
+{
+    sh config/dist.sh dist
+    sh config/package/build.sh dist/*.whl dist
+} >build/release.log
 notes "$version" >dist/release-notes.md
 sed "s/^dynamic = .*/version = \"$version\"/" pyproject.toml >build/pyproject.toml
 cyclonedx-py requirements config/requirements/full.txt --pyproject build/pyproject.toml \

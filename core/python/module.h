@@ -33,6 +33,20 @@ typedef struct {
 /* Read `tag`, a str, as its index in the table of purges; false with an exception. */
 bool module_read_tag(PyObject *tag, uint32_t *slot);
 
+/* An item of what PySequence_Fast returned; borrowed. `i` is less than its size. */
+static inline PyObject *module_item(PyObject *fast, Py_ssize_t i)
+{
+    return PyList_Check(fast) ? PyList_GetItem(fast, i) : PyTuple_GetItem(fast, i);
+}
+
+/* Let `*place` own `value`, and release what it had. */
+static inline void module_replace(PyObject **place, PyObject *value)
+{
+    PyObject *old = *place;
+    *place = value;
+    Py_XDECREF(old);
+}
+
 /* The types of both objects. */
 extern PyType_Spec server_spec;
 extern PyType_Spec request_spec;

@@ -16,7 +16,7 @@ PyObject *request_object(ServerObject *server, struct request *request)
 {
     struct module_state *state = PyType_GetModuleState(Py_TYPE(server));
     PyTypeObject *type = state->request_type;
-    RequestObject *self = (RequestObject *)type->tp_alloc(type, 0);
+    RequestObject *self = (RequestObject *)PyType_GenericAlloc(type, 0);
     if (!self)
         return NULL;
     self->request = request;
@@ -145,11 +145,11 @@ static Py_ssize_t read_tags(PyObject *tags, uint32_t slots[LIMIT_TAGS])
     PyObject *fast = PySequence_Fast(tags, "tags must be a sequence of str");
     if (!fast)
         return -1;
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(fast), done = 0;
+    Py_ssize_t count = PySequence_Size(fast), done = 0;
     if (count > LIMIT_TAGS)
         PyErr_Format(PyExc_ValueError, "an answer has at most %d tags", LIMIT_TAGS);
     else
-        while (done < count && module_read_tag(PySequence_Fast_GET_ITEM(fast, done), &slots[done]))
+        while (done < count && module_read_tag(module_item(fast, done), &slots[done]))
             done++;
     Py_DECREF(fast);
     return done == count ? count : -1;
@@ -160,10 +160,10 @@ static int append_field(struct buffer *lines, PyObject *pair)
 {
     const char *name_text, *value_text;
     Py_ssize_t name_size, value_size;
-    if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2)
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2)
         return PyErr_SetString(PyExc_TypeError, "headers must be pairs of str"), -1;
-    if (!(name_text = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(pair, 0), &name_size)) ||
-        !(value_text = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(pair, 1), &value_size)))
+    if (!(name_text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(pair, 0), &name_size)) ||
+        !(value_text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(pair, 1), &value_size)))
         return -1;
     struct slice name = slice_of(name_text, (size_t)name_size);
     struct slice value = slice_of(value_text, (size_t)value_size);
@@ -178,8 +178,8 @@ static int read_fields(PyObject *headers, struct buffer *lines)
     if (!fast)
         return -1;
     int result = 0;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast) && result == 0; i++)
-        result = append_field(lines, PySequence_Fast_GET_ITEM(fast, i));
+    for (Py_ssize_t i = 0; i < PySequence_Size(fast) && result == 0; i++)
+        result = append_field(lines, module_item(fast, i));
     Py_DECREF(fast);
     return result;
 }
@@ -365,7 +365,7 @@ static void Request_dealloc(PyObject *object)
         answer_unanswered(self);
     request_free(self->request);
     Py_XDECREF(self->server);
-    type->tp_free(object);
+    PyObject_Free(object);
     Py_DECREF(type);
 }
 

@@ -79,7 +79,7 @@ static bool read_refusal(PyObject *bodies, int status, struct slice *body)
     PyObject *value = key ? PyDict_GetItemWithError(bodies, key) : NULL;
     Py_XDECREF(key);
     if (value && PyBytes_Check(value)) {
-        *body = slice_of(PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value));
+        *body = slice_of(PyBytes_AsString(value), (size_t)PyBytes_Size(value));
         return true;
     }
     if (!PyErr_Occurred())
@@ -95,15 +95,15 @@ static bool read_pages(ServerObject *self, PyObject *type, PyObject *pages)
     const char *text = PyUnicode_AsUTF8AndSize(type, &size);
     if (!text)
         return false;
-    if (PyDict_GET_SIZE(pages) == 0)
+    if (PyDict_Size(pages) == 0)
         return true;
     refusals->page_field = slice_of(text, (size_t)size);
     if (size > LIMIT_REFUSAL_TYPE || !scan_is_field_value(refusals->page_field))
         return PyErr_SetString(PyExc_ValueError, "refusal_page_type is no media type, or too long"),
                false;
     refusals->page_type = slice_of(text, strcspn(text, ";"));
-    Py_XSETREF(self->refusal_page_type, Py_NewRef(type));
-    Py_XSETREF(self->refusal_pages, PyDict_Copy(pages));
+    module_replace(&self->refusal_page_type, Py_NewRef(type));
+    module_replace(&self->refusal_pages, PyDict_Copy(pages));
     if (!self->refusal_pages || !read_refusal(self->refusal_pages, 500, &refusals->unanswered_page))
         return false;
     for (size_t i = 0; i < REFUSALS; i++)
@@ -123,8 +123,8 @@ static int read_refusals(ServerObject *self, PyObject *type, PyObject *bodies)
     refusals->type = slice_of(text, (size_t)size);
     if (size == 0 || size > LIMIT_REFUSAL_TYPE || !scan_is_field_value(refusals->type))
         return PyErr_SetString(PyExc_ValueError, "refusal_type is no media type, or too long"), -1;
-    Py_XSETREF(self->refusal_type, Py_NewRef(type));
-    Py_XSETREF(self->refusal_bodies, PyDict_Copy(bodies));
+    module_replace(&self->refusal_type, Py_NewRef(type));
+    module_replace(&self->refusal_bodies, PyDict_Copy(bodies));
     if (!self->refusal_bodies || !read_refusal(self->refusal_bodies, 500, &refusals->unanswered))
         return -1;
     for (size_t i = 0; i < REFUSALS; i++)
@@ -196,7 +196,7 @@ static void Server_dealloc(PyObject *object)
     Py_XDECREF(self->refusal_page_type);
     Py_XDECREF(self->refusal_pages);
     Py_XDECREF(self->targets);
-    type->tp_free(object);
+    PyObject_Free(object);
     Py_DECREF(type);
 }
 
@@ -221,12 +221,12 @@ static int *read_descriptors(PyObject *numbers, uint32_t *count)
     PyObject *fast = PySequence_Fast(numbers, "descriptors must be a sequence of int");
     if (!fast)
         return NULL;
-    Py_ssize_t size = PySequence_Fast_GET_SIZE(fast);
+    Py_ssize_t size = PySequence_Size(fast);
     int *descriptors = PyMem_New(int, (size_t)size + 1); /* so that an empty array is not NULL */
     if (!descriptors)
         PyErr_NoMemory();
     for (Py_ssize_t i = 0; descriptors && i < size; i++) {
-        descriptors[i] = PyObject_AsFileDescriptor(PySequence_Fast_GET_ITEM(fast, i));
+        descriptors[i] = PyObject_AsFileDescriptor(module_item(fast, i));
         if (descriptors[i] < 0) {
             PyMem_Free(descriptors);
             descriptors = NULL;
@@ -244,13 +244,13 @@ static struct handed_over *read_connections(PyObject *pairs, uint32_t *count)
     PyObject *fast = PySequence_Fast(pairs, "connections must be a sequence of (int, str)");
     if (!fast)
         return NULL;
-    Py_ssize_t size = PySequence_Fast_GET_SIZE(fast);
+    Py_ssize_t size = PySequence_Size(fast);
     struct handed_over *handed_over = PyMem_New(struct handed_over, (size_t)size + 1);
     if (!handed_over)
         PyErr_NoMemory();
     for (Py_ssize_t i = 0; handed_over && i < size; i++) {
         const char *note;
-        PyObject *pair = PySequence_Fast_GET_ITEM(fast, i);
+        PyObject *pair = module_item(fast, i);
         if (!PyTuple_Check(pair)) {
             PyErr_SetString(PyExc_TypeError, "connections must be pairs of int and str");
         } else if (PyArg_ParseTuple(pair, "is:connection", &handed_over[i].fd, &note)) {
@@ -309,8 +309,8 @@ static PyObject *Server_set_targets(PyObject *object, PyObject *rules)
         return PyErr_SetString(PyExc_RuntimeError, "the server has started"), NULL;
     if (!PyBytes_Check(rules))
         return PyErr_SetString(PyExc_TypeError, "the rules must be bytes"), NULL;
-    Py_XSETREF(((ServerObject *)object)->targets, Py_NewRef(rules));
-    server->limits.targets = slice_of(PyBytes_AS_STRING(rules), (size_t)PyBytes_GET_SIZE(rules));
+    module_replace(&((ServerObject *)object)->targets, Py_NewRef(rules));
+    server->limits.targets = slice_of(PyBytes_AsString(rules), (size_t)PyBytes_Size(rules));
     Py_RETURN_NONE;
 }
 
@@ -392,8 +392,8 @@ static PyObject *Server_purge(PyObject *object, PyObject *tags)
     if (!fast)
         return NULL;
     uint32_t slot;
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(fast), done = 0;
-    for (; done < count && module_read_tag(PySequence_Fast_GET_ITEM(fast, done), &slot); done++)
+    Py_ssize_t count = PySequence_Size(fast), done = 0;
+    for (; done < count && module_read_tag(module_item(fast, done), &slot); done++)
         purge_add(&server->purges, slot);
     Py_DECREF(fast);
     if (done < count)
@@ -541,7 +541,7 @@ static PyObject *Server_take_trace(PyObject *object, PyObject *Py_UNUSED(ignored
     if (!text)
         return NULL;
     /* With the GIL held, so that there is one reader. */
-    size_t size = server_read_trace(server, PyBytes_AS_STRING(text), TRACE_TAKEN);
+    size_t size = server_read_trace(server, PyBytes_AsString(text), TRACE_TAKEN);
     return _PyBytes_Resize(&text, (Py_ssize_t)size) < 0 ? NULL : text;
 }
 
