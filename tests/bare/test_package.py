@@ -65,7 +65,8 @@ def test_the_package_gives_a_running_service_and_is_removed_as_debian_does(
     apt(machine, "install", "/root/commentsvc.deb")
     assert serves(machine)
     assert machine.run("systemctl", "is-enabled", "commentsvc.socket") == "enabled\n"
-    assert machine.shell(f"stat --format='%U %a' {DATA} /{SETTINGS}") == "commentsvc 700\nroot 640\n"
+    owners = machine.shell(f"stat --format='%U:%G %a' {DATA} /{SETTINGS}")
+    assert owners == "commentsvc:commentsvc 700\nroot:commentsvc 640\n"
     assert "commentsvc, version 1." in machine.run("commentsvc", "--version")
 
     settings = machine.root / SETTINGS
