@@ -2,8 +2,9 @@
 # Makes a release of the commit that git has here, which must have its tag: everything that is
 # published, in dist/.
 #
-#   sh config/release.sh     config/dist.sh, and: the list of what it contains (CycloneDX), the notes,
-#                            SHA256SUMS; at the end, the commands that publish it
+#   sh config/release.sh     config/dist.sh, config/package/build.sh (not with --without-packages),
+#                            and: the list of what it contains (CycloneDX), the notes, SHA256SUMS;
+#                            at the end, the commands that publish it
 #
 # It publishes nothing itself. The same commit gives the same files, on the same system.
 set -eu
@@ -37,7 +38,7 @@ fault=$(python -m tests.unit.db.migrations.stored "$version" 2>&1) || die "$faul
 
 {
     sh config/dist.sh dist
-    sh config/package/build.sh dist/*.whl dist
+    [ "${1:-}" = --without-packages ] || sh config/package/build.sh dist/*.whl dist
 } >build/release.log
 notes "$version" >dist/release-notes.md
 sed "s/^dynamic = .*/version = \"$version\"/" pyproject.toml >build/pyproject.toml

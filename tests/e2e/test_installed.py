@@ -36,7 +36,11 @@ def git(folder: Path, *words: str) -> str:
 
 def release(folder: Path) -> subprocess.CompletedProcess[str]:
     """Run config/release.sh in a folder."""
-    words = ["sh", "config/release.sh"]
+    words = [
+        "sh",
+        "config/release.sh",
+        "--without-packages",
+    ]  # tests/bare/test_package.py has those
     return subprocess.run(
         words, cwd=folder, capture_output=True, text=True, check=False, timeout=BUILD_PATIENCE
     )
