@@ -320,6 +320,7 @@ def test_no_field_makes_a_telephone_magnify_the_page(
     form = open_form(page)
     form.get_by_label("Email (optional)").fill("rosa@example.org")
     expect(form.locator("select")).to_be_visible()
+    expect(form.locator("textarea")).to_have_css("font-size", "16px")  # with that stylesheet
     fields = page.locator(".commentsvc-thread :is(input:not([type=checkbox]), textarea, select)")
     sizes = [pixels(each, "fontSize") for each in fields.all() if each.is_visible()]
     assert len(sizes) >= 6

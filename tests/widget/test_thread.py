@@ -433,10 +433,12 @@ def test_the_end_of_a_comment_that_becomes_long_is_never_lost(
     page.get_by_role("link", name="x", exact=True).focus()
     page.set_viewport_size({"width": 320, "height": 800})
     expect(more).to_have_count(3)
-    assert page.evaluate(
-        """[...document.querySelectorAll(".commentsvc-body:not(.commentsvc-cut)")].map(
-        ({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)"""
-    ) == [0]
+    page.wait_for_function(
+        """() => {
+          const whole = [...document.querySelectorAll(".commentsvc-body:not(.commentsvc-cut)")];
+          return whole.length == 1 && whole[0].scrollHeight == whole[0].clientHeight;
+        }"""
+    )
 
 
 def test_code_is_copied_as_it_is_written(
