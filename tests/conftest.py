@@ -93,7 +93,7 @@ FLAGS = [
 
 # The first one has no window, no back/forward cache, and needs half the CPU time.
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-PATIENCE_MS = 30_000  # for everything in a browser, since it shares a busy machine with the service
+PATIENCE_MS = 90_000  # for everything in a browser, since it shares a busy machine with the service
 
 
 # What makes a database for a unit test, and fixtures of which whoever makes one needs one.

@@ -1164,6 +1164,43 @@ def test_a_database_beside_a_service_is_opened_by_one_function() -> None:
     assert outside - without_service == {"tests/e2e/program.py"}
 
 
+# Who may wait for a time that passes: pictures are made by hand and looked at.
+WAITS_FOR_TIME = {"tests/pictures.py"}
+# Who reads the clock of the processor itself: the others use `processor_time`, which allows for a
+# busy processor.
+READ_PROCESSOR_TIME = {
+    "tests/bridge/test_cache_bounds.py",
+    "tests/load/test_million_comments.py",
+    "tests/unit/db/migrations/test_upgrade.py",
+    "tests/unit/processor_time.py",
+    "tests/unit/util/test_http_client.py",
+}
+
+
+def test_tests_wait_for_conditions_and_long_enough() -> None:
+    """CI runs all parts at once on two slow processors, where any moment may last for seconds."""
+    sources = {relative(path): path.read_text() for path in python_files(ROOT / "tests")}
+    sources.pop("tests/test_architecture.py")
+    timeouts = {path for path, text in sources.items() if "wait_for_timeout" in text}
+    assert timeouts == WAITS_FOR_TIME, "wait with `expect`, or with `wait_for`"
+    bound = r"asyncio\.(?:timeout\(|wait_for\(.*, )(\d+\.?\d*)\)"
+    found = {path: re.findall(bound, text) for path, text in sources.items()}
+    assert not {path: each for path, each in found.items() if any(float(s) < 100 for s in each)}
+    clock = r"time\.(process_time|thread_time|perf_counter)"
+    assert {path for path, text in sources.items() if re.search(clock, text)} == READ_PROCESSOR_TIME
+
+
+def test_no_test_takes_a_port_that_others_may_take_meanwhile() -> None:
+    """A port that is chosen and closed again: `free_port` has one that no client gets."""
+    assert not [
+        f"{relative(path)}:{node.lineno}"
+        for path in python_files(ROOT / "tests")
+        for node in nodes(path)
+        if isinstance(node, ast.With) and len(node.body) == 1
+        if isinstance(node.body[0], ast.Assign) and "getsockname" in ast.unparse(node.body[0])
+    ]
+
+
 def is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Return whether it is a command of the command line; each parameter of those is an option."""
     return any(".command(" in ast.unparse(one) for one in function.decorator_list)

@@ -294,7 +294,7 @@ def test_a_typed_answer_outlives_the_network_and_other_decisions(
     answer_field(moderation, "Zoe").fill("A long answer")
     moderation.context.set_offline(True)
     moderation.get_by_role("button", name="Approve and answer").first.click()
-    moderation.wait_for_timeout(300)
+    expect(moderation.get_by_role("alert")).to_contain_text("could not be reached")
     moderation.context.set_offline(False)
     moderation.goto("/moderation/queue")
     expect(answer_field(moderation, "Zoe")).to_have_value("A long answer")

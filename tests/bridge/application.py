@@ -12,7 +12,7 @@ from typing import Any
 from commentsvc import _core
 from tests.core_server import core_server
 
-PATIENCE = 30.0  # seconds after which a wait has failed; the machine may be busy
+PATIENCE = 120.0  # seconds after which a wait has failed; the machine may be busy
 
 Handler = Callable[[_core.Request], None]
 

@@ -136,7 +136,7 @@ class Postfix:
     def wait_for(self, text: str, what: str) -> None:
         """Wait until the log has `text`."""
         try:
-            wait_for(lambda: text in self.log(), what, patience=30)
+            wait_for(lambda: text in self.log(), what)
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.log()}") from None
 
@@ -220,7 +220,7 @@ def test_the_pipe_of_the_manual_delivers_and_keeps_mails_that_it_may_not_store(
     assert "status=bounced" not in postfix.log()
     given_to(pwd.getpwuid(os.geteuid()).pw_name, data)
     with serving(data, ENVIRON) as service:
-        wait_for(lambda: service.count("/p/") == 1, "the comment to be approved", 30)
+        wait_for(lambda: service.count("/p/") == 1, "the comment to be approved")
 
 
 def test_the_alias_of_the_manual_delivers_as_nobody_and_waits_for_the_service(
@@ -241,7 +241,7 @@ def test_the_alias_of_the_manual_delivers_as_nobody_and_waits_for_the_service(
         assert service.submit("/p/", "Are you open?").status == 202
         postfix.run("postqueue", "-f")
         postfix.wait_for("status=sent", "the mail to be delivered")
-        wait_for(lambda: service.count("/p/") == 1, "the comment to be approved", 30)
+        wait_for(lambda: service.count("/p/") == 1, "the comment to be approved")
     assert "status=bounced" not in postfix.log()
 
 
@@ -276,7 +276,7 @@ def test_a_mail_to_the_address_of_a_page_becomes_a_comment_when_it_is_confirmed(
             f"From: Ann Ash <ann@mail.example>\nTo: {to}\nSubject: {subject}\nMessage-ID: <1@x>"
         )
         postfix.send("ann@mail.example", to, f"{fields}\n\nHello *you*!\n")
-        wait_for(mailbox.exists, "the mail that asks Ann", 30)
+        wait_for(mailbox.exists, "the mail that asks Ann")
         assert service.count("/p/") == 0
         asking = message_from_string(mailbox.read_text(), policy=default)
         assert asking["To"] == "ann@mail.example"

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from loadtest.harness.running import free_port
 from tests.e2e.program import PATIENCE, ROOT, environment, wait_for
 from tests.e2e.test_manual import as_user
 from tests.unit.database_fixture import opened
@@ -96,8 +97,7 @@ def test_run_takes_another_port_where_its_own_is_taken_and_says_so(
 def test_run_by_a_link_prints_the_address_that_it_is_given(
     tmp_path: Path, stack: ExitStack, form: str
 ) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     (tmp_path / "link").symlink_to(ROOT / "run")
     words = form.format(f"127.0.0.1:{port}").split(" ")
     demo = stack.enter_context(closing(Demo(tmp_path / "link", tmp_path / "data", *words)))

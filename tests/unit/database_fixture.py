@@ -282,8 +282,8 @@ def held(database: Database) -> threading.Event:
 
     def work(_: Transaction) -> None:
         begun.set()
-        assert go_on.wait(30)
+        assert go_on.wait(120)
 
     threading.Thread(target=lambda: database.write_now(work)).start()
-    assert begun.wait(30)
+    assert begun.wait(120)
     return go_on

@@ -7,7 +7,6 @@ themes have it that a comment above it names; no registry has these themes.
 import hashlib
 import json
 import re
-import socket
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
+from loadtest.harness.running import free_port
 from tests.conftest import cannot_run, visit, watched_tab
 from tests.e2e.program import ROOT, Service, serving
 from tests.widget.browser import Blog, serve
@@ -111,9 +111,7 @@ def blog(tmp_path: Path) -> Iterator[Blog]:
 @pytest.fixture
 def service(blog: Blog, tmp_path: Path) -> Iterator[Service]:
     """A service with three comments under the post, and two replies to the first."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     settings = {
         "COMMENTSVC_MODERATION_POLICY": "suspicious",
         "COMMENTSVC_SPAM_RATE_LIMIT": "off",

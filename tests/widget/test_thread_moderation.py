@@ -14,7 +14,7 @@ from loadtest.harness.running import free_port
 from tests.accessibility import assert_fine
 from tests.admin_e2e.moderator_browser import PASSWORD, at_each_width, sign_in, sign_out
 from tests.conftest import visit, watched_tab
-from tests.e2e.program import Service, change, command, serving
+from tests.e2e.program import Service, change, command, serving, wait_for
 from tests.widget.browser import Blog, serve
 from tests.widget.test_access import PICTURES
 from tests.widget.test_sign_in import strict
@@ -112,11 +112,18 @@ def page(context: BrowserContext) -> Iterator[Page]:
         yield page
 
 
+def wait_for_button(page: Page) -> None:
+    """Wait until the button takes clicks: see agree.js."""
+    expect(page.locator("#agree")).to_be_visible()
+    is_later = "performance.now() - since > PAUSE_MS"
+    wait_for(lambda: bool(page.evaluate(is_later)), "the end of the pause")
+
+
 def agree(page: Page, path: str) -> None:
     """Come from the moderation pages to a post, and agree to moderate there."""
     page.goto(f"{path}#comments?moderate")
     page.get_by_role("link", name="Moderate here").click()
-    page.wait_for_timeout(750)  # a click at once is not taken
+    wait_for_button(page)
     page.get_by_role("button", name="Moderate there").click()
     expect(page.get_by_text("You moderate as ann.")).to_be_visible()
 
@@ -275,7 +282,7 @@ def test_the_author_and_programs_are_not_named_in_english(page: Page, blog: Mode
     made = blog.program.submit(blog.origin + path, "Waits", author="Eve").json()
     page.goto(f"{path}#comments?moderate")
     page.get_by_role("link", name="Hier moderieren").click()
-    page.wait_for_timeout(750)  # a click at once is not taken
+    wait_for_button(page)
     page.locator("#agree").click()
     approve = comment(page, "Waits").locator("[name=moderate-approve]")
     expect(approve).to_be_visible()
@@ -359,13 +366,14 @@ def test_a_click_at_once_does_not_agree_however_late_the_script(
         time.sleep(1)
         route.continue_()
 
+    page.add_init_script("window.passed = 0; performance.now = () => window.passed")
     page.route("**/agree.js*", slow)
     page.goto(f"{path}#comments?moderate")
     page.get_by_role("link", name="Moderate here").click()
     button = page.get_by_role("button", name="Moderate there")
     button.click(no_wait_after=True)
-    page.wait_for_timeout(750)
     expect(page.get_by_role("heading", name="Moderate on")).to_be_visible()
+    page.evaluate("window.passed = 750")
     button.click()
     expect(page.get_by_text("You moderate as ann.")).to_be_visible()
 
@@ -446,7 +454,7 @@ def test_it_fits_and_is_accessible(
     button = page.get_by_role("button", name="Moderate there")
     expect(button).to_be_visible()
     assert_fine(page, PICTURES / "on-blog", [width])
-    page.wait_for_timeout(750)
+    wait_for_button(page)
     button.click()
     expect(page.get_by_text("You moderate as ann.")).to_be_visible()
     assert_fine(page, PICTURES / "thread-moderation", [width])

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tests.wire.cases import Answer, Case
 
-PATIENCE = 30.0  # seconds after which a wait has failed; the machine may be busy
+PATIENCE = 120.0  # seconds after which a wait has failed; the machine may be busy
 FOLLOWER = b"GET /echo?follower HTTP/1.1\r\nHost: follower\r\n\r\n"
 FOLLOWED = b"query: follower\n"
 

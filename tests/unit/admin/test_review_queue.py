@@ -50,7 +50,7 @@ def test_a_flood_of_reads_holds_up_neither_submissions_nor_moderators(service: S
 
     def long(_: Snapshot) -> bool:
         begun.set()
-        return go_on.wait(30)
+        return go_on.wait(120)
 
     async def flood() -> None:
         await asyncio.gather(*(service.database.read_for_public(long) for _ in range(50)))
@@ -58,7 +58,7 @@ def test_a_flood_of_reads_holds_up_neither_submissions_nor_moderators(service: S
     attack = threading.Thread(target=asyncio.run, args=(flood(),))
     attack.start()
     try:
-        assert begun.wait(30)
+        assert begun.wait(120)
         assert service.submit("In the midst of it").status == 201
         assert seated(service).get("queue").status == 200
     finally:

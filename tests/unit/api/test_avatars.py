@@ -23,7 +23,7 @@ from tests.unit.settable_clock import SettableClock
 
 ANN = avatar("Ann@Blog.Example")
 TARGET = f"/api/avatar/{ANN}"
-PATIENCE = 30.0  # seconds
+PATIENCE = 120.0  # seconds
 PNG = b"\x89PNG and so on"
 
 

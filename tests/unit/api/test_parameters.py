@@ -51,7 +51,7 @@ def test_what_is_no_tag_is_no_language(service: Served, lang: str) -> None:
 
 OTHER = Site(name="notes", isso=True, artalk=True, waline=True, token="9fb3fc042c572cb8")
 IGNORED = ("utm_source=1", "fbclid=2&x", "%75tm=3&&_=4", "token=5", "lang=xx", "site_name=6")
-PATIENCE = 30  # seconds
+PATIENCE = 120  # seconds
 
 
 class Client:

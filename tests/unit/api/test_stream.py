@@ -75,7 +75,7 @@ def on_a_loop(work: Callable[[], None], comes_about: Callable[[], bool] = lambda
 
     async def run() -> None:
         work()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while not comes_about():  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0.001)
 

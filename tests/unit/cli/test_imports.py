@@ -318,7 +318,7 @@ def test_progress_is_shown_on_a_terminal(disqus: Path, tmp_path: Path) -> None:
     words = ["-m", "commentsvc", "import", "auto", str(disqus), "--data", str(tmp_path)]
     done = subprocess.run([sys.executable, *words], stderr=theirs, stdout=subprocess.PIPE)
     os.close(theirs)
-    reader.join(30)
+    reader.join(120)
     os.close(ours)
     assert done.returncode == 0
     text = b"".join(shown).decode()

@@ -46,7 +46,7 @@ def beside(work: Callable[[MailServer], Result], *answers: str) -> tuple[Result,
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
     try:
-        assert ready.wait(30)
+        assert ready.wait(120)
         return work(servers[0]), servers[0]
     finally:
         done.set()

@@ -197,4 +197,4 @@ def test_an_instance_that_comes_back_to_other_settings_stops(
         monkeypatch.setattr(ours, "_agreed", {"mail": 2})
         with Election(url, {"mail": 1}):
             disconnect_leader(postgresql_server)
-            assert elected.wait(60)
+            assert elected.wait(120)

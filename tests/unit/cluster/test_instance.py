@@ -24,7 +24,7 @@ from tests.unit.database_fixture import location, site, sites
 
 pytestmark = pytest.mark.postgresql_only("a file has one instance")
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def test_who_pretends_to_be_many_instances_delays_an_answer_by_a_lease_at_most(
         member.database.write_now(site("one", "a"))
         waited = time.monotonic() - begun
         assert member.instance.state().instances <= MOST_OTHERS + 1
-        assert waited < PATIENCE / 2, "of a second; the machine may be busy"
+        assert waited < 15, "of a second; the machine may be busy"
         assert member.instance.state().losses == 0
 
 

@@ -29,4 +29,4 @@ def test_the_only_instance_always_leads_and_works_until_it_is_cancelled() -> Non
             assert events == ["begun", "begun"]
         assert events == ["begun", "begun", "ended", "ended"]
 
-    asyncio.run(asyncio.wait_for(scene(), 60))
+    asyncio.run(asyncio.wait_for(scene(), 120))

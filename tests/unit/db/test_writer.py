@@ -352,7 +352,7 @@ def test_who_waits_for_a_job_is_woken_by_it() -> None:
     taker.start()
     one = job()
     waiting.put(one)
-    taker.join(30)
+    taker.join(120)
     assert taken == [one]
 
 

@@ -42,7 +42,7 @@ async def send(smtp: Smtp, *envelopes: Envelope) -> None:
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(coroutine, 20))
+    asyncio.run(asyncio.wait_for(coroutine, 120))
 
 
 @pytest.fixture(scope="module")

@@ -184,7 +184,7 @@ def test_an_update_that_is_no_press_is_passed_over(bot: Bot) -> None:
 async def until(bot: Bot, condition: Callable[[], object]) -> None:
     """Run the buttons until a condition holds."""
     running = asyncio.create_task(bot.buttons.run())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while not condition():  # noqa: ASYNC110 - the server runs on a thread
             await asyncio.sleep(0.01)
     running.cancel()

@@ -64,7 +64,7 @@ def rows(database: Database, state: str | None = None) -> list[OutboxRow]:
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(coroutine, 60))
+    asyncio.run(asyncio.wait_for(coroutine, 120))
 
 
 class Office(NamedTuple):

@@ -59,7 +59,7 @@ def test_views_are_stored_at_intervals(database: Database) -> None:
         with suppress(asyncio.CancelledError):
             await running
 
-    asyncio.run(asyncio.wait_for(wait(), 30))
+    asyncio.run(asyncio.wait_for(wait(), 120))
 
 
 def test_what_cannot_be_written_is_kept(tmp_path: Path) -> None:

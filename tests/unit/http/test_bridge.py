@@ -19,7 +19,7 @@ from tests.e2e.program import wait_for
 Answer = Callable[[Request], Response | Awaitable[Response]]
 
 
-PATIENCE = 30  # seconds; the machine may be busy
+PATIENCE = 120  # seconds; the machine may be busy
 
 
 class Table:

@@ -99,10 +99,9 @@ def receive(service: Served, raw: bytes) -> None:
     async def main() -> None:
         await service.receiver.take(raw)
         task = asyncio.create_task(service.receiver.run(pause=0))
-        for _ in range(200):
-            await asyncio.sleep(0.002)
-            if not service.database.read_now(inbox.next_waiting):
-                break
+        async with asyncio.timeout(120):
+            while service.database.read_now(inbox.next_waiting):  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.002)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task

@@ -1,8 +1,8 @@
 """What Markdown becomes, what no text can become, and bounds of time and memory."""
 
 import re
-import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,6 +24,7 @@ from commentsvc.markup.markdown import (
     render,
 )
 from tests.conftest import node_modules
+from tests.unit.processor_time import timed
 
 RENDERED = [
     ("Hello", "<p>Hello</p>\n"),
@@ -453,9 +454,7 @@ def is_bounded(source: str) -> bool:
 
 def seconds(source: str) -> float:
     """Return the CPU time for rendering; 0.02 for the slowest text that is known."""
-    started = time.process_time()
-    render(source, math=True, named=PEOPLE)
-    return time.process_time() - started
+    return timed(partial(render, source, math=True, named=PEOPLE))[0] / 1_000
 
 
 @pytest.mark.parametrize("name", HOSTILE)

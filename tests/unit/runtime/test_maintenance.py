@@ -23,7 +23,7 @@ PAUSE = 0.01  # seconds
 
 
 async def wait_until_fed(database: Database) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while database.read_now(search.unindexed):  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(PAUSE)
 
@@ -59,7 +59,7 @@ def test_a_submission_ends_the_work_until_the_next_pause(
 
     async def scene(database: Database) -> None:
         doing = asyncio.create_task(maintenance.run(database, Settings(), Clock(), 0))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while rounds < 50:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(0)
         doing.cancel()
@@ -106,7 +106,7 @@ def test_networks_are_forgotten_after_their_days(tmp_path: Path) -> None:
             sql = "SELECT count(*) FROM comment WHERE network IS NOT NULL"
             return int(snapshot.execute(sql).fetchone()[0])
 
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while database.read_now(count) != 1:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(PAUSE)
         doing.cancel()
@@ -127,7 +127,7 @@ def test_what_is_told_of_the_last_days_is_purged_when_one_is_over(tmp_path: Path
             await asyncio.sleep(0)
         assert "popular" not in purged
         clock.moment += DAY_MS
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while "popular" not in purged:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(PAUSE)
         doing.cancel()
@@ -146,7 +146,7 @@ def test_images_without_a_comment_and_of_deleted_comments_are_removed(
     async def scene(database: Database) -> None:
         clock = SettableClock(NOW + days * DAY_MS)
         doing = asyncio.create_task(maintenance.run(database, Settings(), clock, PAUSE))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while database.read_now(images.stored, name):  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(PAUSE)
         doing.cancel()
@@ -177,7 +177,7 @@ def test_what_reads_all_images_is_asked_once_a_round_and_not_on_the_event_loop(
 
     async def scene(database: Database) -> None:
         doing = asyncio.create_task(maintenance.run(database, Settings(), Clock(), 0))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while rounds < 50:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(PAUSE)
         doing.cancel()
@@ -201,7 +201,7 @@ def test_spam_is_removed_after_its_days_and_counted(
         def left(snapshot: Snapshot) -> int:
             return int(snapshot.execute("SELECT count(*) FROM comment").fetchone()[0])
 
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while database.read_now(left) != 2:  # noqa: ASYNC110 - nothing tells of it
                 await asyncio.sleep(PAUSE)
         doing.cancel()

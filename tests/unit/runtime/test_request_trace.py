@@ -17,7 +17,7 @@ def pipe() -> Iterator[tuple[int, int]]:
     os.close(reading)
     for thread in threading.enumerate():
         if thread.name == "trace":  # else it would write to the next file with this number
-            thread.join(30)
+            thread.join(120)
     os.close(written)
 
 
@@ -39,7 +39,7 @@ def test_lines_are_written_while_it_runs(pipe: tuple[int, int]) -> None:
     reading, written = pipe
     lines = Lines(b"1\n", b"2\n")
     with writing(lines, written):
-        assert lines.taken.wait(30)
+        assert lines.taken.wait(120)
         assert os.read(reading, 100) == b"1\n2\n"
 
 

@@ -34,7 +34,7 @@ def test_all_that_differs_is_stored_anew(tmp_path: Path, monkeypatch: pytest.Mon
         for html in (render("*a*"), "<i>a</i>", "", "<script>", "<td>" * 100_000):
             add(database, source="*a*", html=html)
         add(database, source=TABLE, html="<td></td>\n" * 500_000)
-        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 120))
         assert is_right(database)
         assert len(stored(database)) == 6
 
@@ -49,7 +49,7 @@ def test_html_of_another_system_is_only_sanitised_again(tmp_path: Path) -> None:
                 ),
                 number,
             )
-        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 120))
         assert stored(database) == [("*a*", "<p>a<br>b</p>"), ("*a*", "<p>a</p>")]
 
 
@@ -76,7 +76,7 @@ def test_what_comes_after_the_start_is_not_looked_at(
     with opened(tmp_path) as database:
         for source in ("a", "b"):
             add(database, source=source, html=render(source))
-        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 120))
     assert rendered == ["a", "b"]
 
 
@@ -98,7 +98,7 @@ def test_a_full_disk_is_no_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(rerender, "store", fails)
     with opened(tmp_path) as database:
         add(database, source="*a*", html="")
-        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 120))
         assert is_right(database)
 
 
@@ -114,7 +114,7 @@ def test_a_comment_that_cannot_be_rendered_is_logged_and_ends_nothing(
     with opened(tmp_path) as database:
         for source in ("bad", "*a*"):
             add(database, source=source, html="")
-        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 120))
         assert stored(database)[1] == ("*a*", render("*a*"))
     assert "comment 1 cannot be rendered again" in caplog.text
 
@@ -126,7 +126,7 @@ def test_a_damaged_comment_ends_nothing(tmp_path: Path) -> None:
         database.write_now(
             lambda tx: tx.execute("UPDATE comment SET html = CAST(x'ff' AS TEXT) WHERE id = 1")
         )
-        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 120))
         assert is_right(database)
 
 
@@ -138,5 +138,5 @@ def test_an_unforeseen_end_is_logged(
 
     monkeypatch.setattr(rerender, "find_outdated", fails)
     with opened(tmp_path) as database:
-        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 60))
+        asyncio.run(asyncio.wait_for(rerender.run(database, 0), 120))
     assert "not rendered again after comment 0" in caplog.text

@@ -78,7 +78,7 @@ def test_a_changed_setting_ends_neither_a_backup_nor_a_term_as_leader(
         assert ended == [False]
 
     with served(tmp_path, msgspec.structs.replace(GIVEN, backup=backup)) as service:
-        asyncio.run(asyncio.wait_for(scene(service), 30))
+        asyncio.run(asyncio.wait_for(scene(service), 120))
 
 
 def test_a_mail_that_is_being_sent_when_a_setting_changes_is_sent_once(
@@ -116,7 +116,7 @@ def test_a_mail_that_is_being_sent_when_a_setting_changes_is_sent_once(
                     ids = [mail["Message-ID"] for mail in server.mails]
                     assert len(ids) == len({*ids}) == 2
 
-    asyncio.run(asyncio.wait_for(scene(), 30))
+    asyncio.run(asyncio.wait_for(scene(), 120))
 
 
 def test_what_was_counted_counts_after_a_setting_has_changed(tmp_path: Path) -> None:

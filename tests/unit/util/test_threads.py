@@ -161,7 +161,7 @@ def test_pages_of_strangers_hold_up_neither_previews_nor_passwords() -> None:
         await asyncio.sleep(0)
         try:
             for threads in (RENDERING, ACCOUNTS):
-                assert await asyncio.wait_for(run_in(threads, sum, (1, 2)), 20) == 3
+                assert await asyncio.wait_for(run_in(threads, sum, (1, 2)), 120) == 3
         finally:
             ended.set()
         await asyncio.gather(*hanging)

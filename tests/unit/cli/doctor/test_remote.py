@@ -3,7 +3,7 @@
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from commentsvc.cli.doctor import remote
 from commentsvc.cli.doctor.command import doctor
 from commentsvc.cli.doctor.remote import ProbeClient, ProbeResponse
+from loadtest.harness.running import free_port
 from tests.unit.settable_clock import SettableClock
 
 NOW = 1_795_000_000_000  # 2026-11-18T11:06:40Z
@@ -120,9 +121,7 @@ def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:
 
 
 def test_where_nobody_answers_it_says_what_to_look_at() -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:
-        port = free.getsockname()[1]
-    done = CliRunner().invoke(doctor, [f"http://127.0.0.1:{port}"])
+    done = CliRunner().invoke(doctor, [f"http://127.0.0.1:{free_port()}"])
     assert done.exit_code == 1
     assert "Check that the name leads to this machine" in done.stderr
 

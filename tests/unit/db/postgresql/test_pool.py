@@ -14,6 +14,7 @@ import pytest
 
 from commentsvc.db.errors import DatabaseUnusable
 from commentsvc.db.postgresql import upgrade
+from loadtest.harness.running import free_port
 from tests.conftest import cannot_run
 from tests.e2e.program import wait_for
 from tests.postgresql_server import USER, Server
@@ -27,8 +28,7 @@ def pool(folder: Path, server: Server, mode: str, size: int) -> Iterator[str]:
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
         cannot_run("not installed: pgbouncer")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     settings, users = folder / "pool.ini", folder / "users"
     users.write_text(f'"{USER}" ""\n')
     settings.write_text(
