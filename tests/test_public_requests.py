@@ -53,7 +53,7 @@ from tests.unit.markup.test_markdown import (
     RENDERED,
     sanitized_again,
 )
-from tests.unit.processor_time import timed
+from tests.unit.processor_time import quickest
 from tests.unit.public_reads import SITE, requests
 from tests.unit.worst_texts import SIZE, SOURCES
 
@@ -123,19 +123,9 @@ def test_what_reads_a_stored_text_is_quick_and_takes_time_in_proportion(name: st
     for shape, source in SOURCES.items():
         for text in (source, source * 4):
             share = MOST / STORED * len(text) / SIZE
-            if (took := quickest(partial(transform, text), share)) > share:
+            if (took := quickest(partial(transform, text), share)[0]) > share:
                 slow.append(f"{shape}: {took:.2f} ms of {share:.2f}")
     assert slow == []
-
-
-def quickest(work: Callable[[], object], most: float) -> float:
-    """Return the least CPU time of attempts, in milliseconds, as soon as one is within `most`."""
-    best = float("inf")
-    for _ in range(20):
-        best = min(best, timed(work)[0])
-        if best <= most:
-            break
-    return best
 
 
 @pytest.fixture
@@ -146,14 +136,8 @@ def service(tmp_path: Path) -> Iterator[Served]:
 
 
 def milliseconds(service: Served, asked: str, most: float) -> tuple[float, Response]:
-    """Return the least CPU time of up to three attempts, and the answer as it is stored."""
-    best = float("inf")
-    for _ in range(3):
-        took, answer = timed(lambda: compressed(service.get(asked)))
-        best = min(best, took)
-        if best <= most:
-            break
-    return best, answer
+    """Return the least CPU time of some attempts, and the answer as it is stored."""
+    return quickest(lambda: compressed(service.get(asked)), most)
 
 
 def is_within_bounds(service: Served) -> list[str]:
