@@ -71,7 +71,8 @@ def start(folder: Path, target: str) -> Popen[str]:
         str(folder / target),
         f"-max_total_time={SECONDS}",
         f"-max_len={LONGEST}",
-        "-timeout=10",
+        "-timeout=60",  # seconds for an input; the machine may be busy
+        f"-seed={1 if os.environ.get('CI') == 'true' else 0}",  # 0: another one in each run
         f"-dict={HERE / 'http.dict'}",
         f"-artifact_prefix={BUILD / 'found'}/{target}-",
         str(found),

@@ -4,7 +4,7 @@ import functools
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, Page, Route
 
 from commentsvc.api.static_files import lean, widget_texts
 from tests.background import background
+from tests.e2e.program import wait_for
 
 ROOT = Path(__file__).parents[2]
 WIDGET = ROOT / "static"
@@ -97,6 +98,15 @@ def serve(folder: Path, service: str = "") -> Iterator[Blog]:
     """Serve the blog in `folder` on a thread of its own."""
     with background(Blog(folder, service)) as blog:
         yield blog
+
+
+def wait_in(page: Page, condition: Callable[[], bool], what: str) -> None:
+    """Do as `wait_for` while the events of `page` are taken, such as requests to `Answers`.
+
+    The state `networkidle` is reached once for each document, and after a moment without requests,
+    which may also be one in which a busy machine runs no script.
+    """
+    wait_for(lambda: page.evaluate("0") == 0 and condition(), what)
 
 
 def open_form(page: Page) -> Locator:

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.widget.browser import POST, SERVICE, Answers, comment
+from tests.widget.browser import POST, SERVICE, Answers, comment, wait_in
 from tests.widget.test_counts import asked
 from tests.widget.test_sizes import take_loaded
 
@@ -156,6 +156,7 @@ def test_only_an_element_with_count_counts_a_view_and_only_once(
     page.evaluate("document.querySelector('page-views').hidden = false")
     expect(page.locator("page-views").first).to_have_text("1,234 views")
     page.reload()
+    wait_in(page, lambda: answers.views[POST] != 1_234, "the view to be counted")
     page.wait_for_load_state("networkidle")
     assert answers.views[POST] == 1_235
     answers.refuse("POST", 0)

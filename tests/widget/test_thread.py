@@ -1,5 +1,6 @@
 """<comment-thread>: what a reader sees of the comments, and what a comment cannot do."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -449,7 +450,7 @@ def test_code_is_copied_as_it_is_written(
     answers.comments = [comment(1, "x", html=f"<p>So:</p><pre><code>{code}</code></pre>")]
     open_thread()
     copy = page.get_by_role("button", name="Copy the code")
-    page.wait_for_load_state("networkidle")  # with the styles of code
+    expect(page.locator("pre")).to_have_css("border-radius", re.compile("[1-9]"))  # has its styles
     before = page.locator("pre").bounding_box()
     copy.click()
     expect(page.locator(".commentsvc-status")).to_contain_text("✓")

@@ -6,7 +6,17 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from commentsvc.spam.proof_of_work import ProofOfWork
-from tests.widget.browser import COUNTING, READING, SERVICE, WRITING, Answers, fill, open_form, send
+from tests.widget.browser import (
+    COUNTING,
+    READING,
+    SERVICE,
+    WRITING,
+    Answers,
+    fill,
+    open_form,
+    send,
+    wait_in,
+)
 
 KEYS = [b"k" * 32]
 
@@ -23,27 +33,30 @@ def loaded(answers: Answers) -> list[str]:
     return [target.partition("?")[0] for _, target in answers.requests]
 
 
+def assert_loaded(page: Page, answers: Answers, wanted: list[str]) -> None:
+    """Check what was loaded since the last call, but for the stream of changes."""
+
+    def seen() -> list[str]:
+        return sorted(target for target in loaded(answers) if not target.endswith("/stream"))
+
+    wait_in(page, lambda: len(seen()) >= len(wanted), "the requests")
+    assert seen() == sorted(wanted)
+    answers.requests.clear()
+
+
 def test_a_reader_who_does_not_write_loads_nothing_for_it(
     open_post: Callable[[], Page], answers: Answers
 ) -> None:
     page = open_post()
     expect(page.locator("comment-count")).to_have_text("No comments")
     page.wait_for_load_state("networkidle")
-    assert sorted(target for target in loaded(answers) if not target.endswith("/stream")) == sorted(
-        [
-            "/api/comments",
-            "/api/comments/counts",
-            "/static/locales/en-GB.json",
-            *(f"/static/{name}" for name in (*READING, *COUNTING)),
-        ]
-    )
-    answers.requests.clear()
+    reading = [f"/static/{name}" for name in (*READING, *COUNTING)]
+    reading += ["/api/comments", "/api/comments/counts", "/static/locales/en-GB.json"]
+    assert_loaded(page, answers, reading)
     open_form(page)
-    page.wait_for_load_state("networkidle")
-    assert sorted(loaded(answers)) == sorted(
-        ["/api/form-token", "/static/locales/en-GB-form.json", "/static/thread/accent.js"]
-        + [f"/static/{name}" for name in WRITING]
-    )
+    writing = [f"/static/{name}" for name in (*WRITING, "thread/accent.js")]
+    writing += ["/api/form-token", "/static/locales/en-GB-form.json"]
+    assert_loaded(page, answers, writing)
 
 
 @pytest.mark.usefixtures("paused_clock")
