@@ -177,7 +177,7 @@ def test_an_answer_that_is_dropped_ends_without_its_last_chunk() -> None:
 
 def test_a_piece_that_does_not_come_in_time_ends_the_connection() -> None:
     held = Held()
-    with running(held, handler_deadline=0.1) as app, app.dial() as client:
+    with running(held, handler_deadline=2.0) as app, app.dial() as client:
         client.send(request("/a"))
         held.take().begin(200, TEXT, b"first", 1)
         call = held.take()
@@ -204,7 +204,7 @@ def test_a_stop_waits_for_pieces_until_its_time_is_over() -> None:
             assert each.answer().status == 200
             assert each.piece() == b"first"
             calls[path] = returned.take()
-        app.grace = 0.5
+        app.grace = 2.0
         app.server.stop(app.grace)
         calls["/1"].end(b"last")
         app.stop()

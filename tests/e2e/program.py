@@ -89,7 +89,7 @@ def _connected(data: Path, url: str, *, read_only: bool) -> Any:  # Any: as abov
         return PostgresqlConnection(url, read_only=read_only)
     path = (data / "comments.sqlite3").as_uri()
     mode = "ro" if read_only else "rw"
-    made = sqlite3.connect(f"{path}?mode={mode}", uri=True, timeout=30, isolation_level=None)
+    made = sqlite3.connect(f"{path}?mode={mode}", uri=True, timeout=PATIENCE, isolation_level=None)
     made.execute(BESIDE_SERVICE)
     return made
 

@@ -51,7 +51,7 @@ class Agreement(RuleBasedStateMachine):
     def begin(self) -> None:
         self.prefix = f"/{next(_numbers)}/"
         self.model = Model()
-        self.http = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=30)
+        self.http = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=120)
         self.rows = self.service.rows()
         self.before = self.ask("/api/comments/count")["count"]
 

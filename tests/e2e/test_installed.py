@@ -21,7 +21,7 @@ from tests.e2e.program import ROOT, environment
 
 pytestmark = pytest.mark.sqlite_only("it is about the package")
 
-BUILD_PATIENCE = 240.0  # seconds, on a busy machine
+BUILD_PATIENCE = 600.0  # seconds, on a busy machine
 PIP = ("PIP_DISABLE_PIP_VERSION_CHECK", "1")
 
 

@@ -276,7 +276,7 @@ def test_a_mail_to_the_address_of_a_page_becomes_a_comment_when_it_is_confirmed(
             f"From: Ann Ash <ann@mail.example>\nTo: {to}\nSubject: {subject}\nMessage-ID: <1@x>"
         )
         postfix.send("ann@mail.example", to, f"{fields}\n\nHello *you*!\n")
-        wait_for(mailbox.exists, "the mail that asks Ann")
+        postfix.wait_for("(delivered to file", "the mail that asks Ann")
         assert service.count("/p/") == 0
         asking = message_from_string(mailbox.read_text(), policy=default)
         assert asking["To"] == "ann@mail.example"

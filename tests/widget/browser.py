@@ -58,7 +58,7 @@ def build_blog(hugo: str, service: str, folder: Path, **environ: str) -> Path:
         env={**os.environ, "HUGO_PARAMS_COMMENTSVC_HOST": service, **environ},
         capture_output=True,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     return folder
 

@@ -45,7 +45,7 @@ def frameworks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     modules, sources = node_modules("frameworks"), Path(__file__).parent / "frameworks"
     folder = tmp_path_factory.mktemp("frameworks")
     words = [find_program("node"), str(sources / "build.mjs"), str(sources), str(folder)]
-    subprocess.run(words, cwd=modules.parent, check=True, timeout=120)
+    subprocess.run(words, cwd=modules.parent, check=True, timeout=300)
     return folder
 
 

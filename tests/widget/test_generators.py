@@ -106,7 +106,7 @@ def run(words: list[str], folder: Path) -> None:
         env={**os.environ, "ASTRO_TELEMETRY_DISABLED": "1"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

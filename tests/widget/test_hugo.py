@@ -117,7 +117,7 @@ class Site:
             env=environ,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         self.output = done.stdout + done.stderr

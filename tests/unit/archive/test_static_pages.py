@@ -109,7 +109,7 @@ def file_server(folder: Path) -> Iterator[str]:
 
 
 def fetch(address: str) -> str:
-    with urllib.request.urlopen(address, timeout=10) as answer:
+    with urllib.request.urlopen(address, timeout=120) as answer:
         content: bytes = answer.read()
     return content.decode("utf-8", "replace")
 

@@ -4,7 +4,6 @@ import contextlib
 import grp
 import os
 import pwd
-import random
 import shutil
 import signal
 import socket
@@ -12,7 +11,6 @@ import ssl
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,6 +19,9 @@ from typing import Final
 import pytest
 import trustme
 from imapclient import IMAPClient  # type: ignore[import-untyped]  # it has no types
+
+from loadtest.harness.running import free_port
+from tests.e2e.program import PATIENCE, wait_for
 
 PASSWORD: Final = "correct-horse"
 TOKEN: Final = "ya29.good-token"
@@ -149,14 +150,6 @@ def _provider() -> Iterator[int]:
         provider.server_close()
 
 
-def _port() -> int:
-    """Return a free port that no client gets while the server is stopped (ip(7))."""
-    for port in random.sample(range(20_000, 32_000), 50):
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
-    raise AssertionError("no port is free")
-
-
 class ImapServer:
     """A server for the user "me"; `authority` is the certificate that clients verify it with."""
 
@@ -177,21 +170,26 @@ class ImapServer:
             )
         else:
             self._process = subprocess.Popen(command, process_group=0)
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            with contextlib.suppress(OSError):
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            time.sleep(0.02)
-        log = self.folder / "log"
-        raise AssertionError(log.read_text() if log.exists() else "dovecot does not start")
+        try:
+            wait_for(self._listens, "Dovecot to listen")
+        except AssertionError as error:
+            log = self.folder / "log"
+            raise AssertionError(f"{error}: {log.read_text() if log.exists() else ''}") from None
+
+    def _listens(self) -> bool:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.port), PATIENCE).close()
+            return True
+        return False
 
     def stop(self) -> None:
         """Stop the server and end all its connections."""
         if self._process:
             os.killpg(self._process.pid, signal.SIGKILL)  # else some last for ten seconds
-            self._process.wait(20)
+            self._process.wait(PATIENCE)
             self._process = None
+            # Its children have the port, too.
+            wait_for(lambda: not self._listens(), "Dovecot to end")
             # Otherwise the next one waits for two minutes until it takes them for left behind.
             for lock in (self.folder / "mail").glob("*.lock"):
                 lock.unlink()
@@ -200,7 +198,7 @@ class ImapServer:
     def mailbox(self) -> Iterator[IMAPClient]:
         """Connect with a client that verifies no certificate."""
         context = ssl._create_unverified_context()
-        with IMAPClient("127.0.0.1", self.port, ssl_context=context, timeout=20) as client:
+        with IMAPClient("127.0.0.1", self.port, ssl_context=context, timeout=PATIENCE) as client:
             client.login("me", PASSWORD)
             client.select_folder("INBOX")
             yield client
@@ -235,7 +233,7 @@ def imap_server() -> Iterator[ImapServer]:
     if configuration is None:
         pytest.skip(f"dovecot {version.stdout.strip()} has other settings")
     owner = pwd.getpwnam(USER)
-    port = _port()
+    port = free_port()
     with _provider() as tokens, tempfile.TemporaryDirectory(prefix="imap") as name:
         folder = Path(name)
         authority = trustme.CA()

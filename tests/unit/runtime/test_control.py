@@ -134,7 +134,7 @@ def test_the_last_command_or_a_named_change_is_undone(tmp_path: Path) -> None:
 
 def speak(path: Path, line: bytes) -> bytes:
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(30)
+        client.settimeout(120)
         client.connect(str(path))
         client.sendall(line)
         client.shutdown(socket.SHUT_WR)
