@@ -100,6 +100,12 @@ def serve(folder: Path, service: str = "") -> Iterator[Blog]:
         yield blog
 
 
+def pause_clock(page: Page) -> None:
+    """Stop the clock of a tab, so that nothing begins that begins later, such as live updates."""
+    page.clock.install(time=NOW)
+    page.clock.pause_at(NOW.replace("12:00:00", "12:00:01"))
+
+
 def wait_in(page: Page, condition: Callable[[], bool], what: str) -> None:
     """Do as `wait_for` while the events of `page` are taken, such as requests to `Answers`.
 

@@ -23,6 +23,7 @@ from tests.widget.browser import (
     Blog,
     build_blog,
     open_form,
+    pause_clock,
     serve,
 )
 
@@ -84,8 +85,7 @@ def page(context: BrowserContext, answers: Answers) -> Iterator[Page]:
 @pytest.fixture
 def paused_clock(page: Page) -> None:
     """Stop the browser's clock: a form waits for its form token and proof of work."""
-    page.clock.install(time=NOW)
-    page.clock.pause_at(NOW.replace("12:00:00", "12:00:01"))
+    pause_clock(page)
 
 
 @pytest.fixture

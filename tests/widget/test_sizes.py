@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from commentsvc.api.static_files import lean
@@ -20,6 +21,7 @@ from tests.widget.browser import (
     comment,
     fill,
     open_form,
+    pause_clock,
     wait_in,
 )
 
@@ -44,6 +46,7 @@ def take_loaded(answers: Answers) -> dict[str, int]:
     return {file.name: size(file) for file in files}
 
 
+@pytest.mark.usefixtures("paused_clock")  # live updates begin after five seconds
 def test_each_journey_loads_no_more_than_its_budget(page: Page, answers: Answers) -> None:
     """One reader's journey: a list of posts, a thread with replies and votes, writing a comment."""
     answers.voting = "both"
@@ -119,6 +122,7 @@ def test_a_first_page_view_takes_9_kb_in_5_requests(
 ) -> None:
     """With the real service, and nothing in between that compresses."""
     service = start(COMMENTSVC_MODERATION_POLICY="none")
+    pause_clock(tab)
     for number in range(3):
         fields = {"url": POST, "author": f"Reader {number}", "message": f"Reader {number}: {TEXT}"}
         body = json.dumps(fields).encode()

@@ -34,16 +34,13 @@ def loaded(answers: Answers) -> list[str]:
 
 
 def assert_loaded(page: Page, answers: Answers, wanted: list[str]) -> None:
-    """Check what was loaded since the last call, but for the stream of changes."""
-
-    def seen() -> list[str]:
-        return sorted(target for target in loaded(answers) if not target.endswith("/stream"))
-
-    wait_in(page, lambda: len(seen()) >= len(wanted), "the requests")
-    assert seen() == sorted(wanted)
+    """Check what was loaded since the last call."""
+    wait_in(page, lambda: len(answers.requests) >= len(wanted), "the requests")
+    assert sorted(loaded(answers)) == sorted(wanted)
     answers.requests.clear()
 
 
+@pytest.mark.usefixtures("paused_clock")
 def test_a_reader_who_does_not_write_loads_nothing_for_it(
     open_post: Callable[[], Page], answers: Answers
 ) -> None:
