@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.widget.browser import NOW, SERVICE, Answers, comment, fill, open_form, send
+from tests.widget.browser import SERVICE, Answers, comment, fill, open_form, pause_clock, send
 
 OpenThread = Callable[..., Page]
 
@@ -167,7 +167,7 @@ def test_a_change_that_waits_for_approval_says_so(
 def test_authors_delete_their_comment_and_can_undo_it_for_a_while(
     page: Page, mine: Locator, answers: Answers
 ) -> None:
-    page.clock.install(time=NOW)
+    pause_clock(page)
     page.reload()
     delete = mine.get_by_role("button", name="Delete")
     delete.click()
@@ -195,7 +195,7 @@ def test_a_refused_deletion_is_said_below_the_comment(
     page: Page, mine: Locator, answers: Answers
 ) -> None:
     answers.refuse("DELETE", 403)
-    page.clock.install(time=NOW)
+    pause_clock(page)
     page.reload()
     delete = mine.get_by_role("button", name="Delete")
     delete.click()

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, Playwright, Route, expect
 
 from tests.conftest import FLAGS, visit, watched_tab, whole_chromium_program
-from tests.widget.browser import POST, SERVICE, Answers, comment, fill, open_form, send
+from tests.widget.browser import POST, SERVICE, Answers, comment, fill, open_form, pause_clock, send
 
 # Counts open streams and running timers that repeat.
 WATCH = """
@@ -60,7 +60,7 @@ def test_ten_pages_or_changes_of_the_url_leave_one_stream_and_one_timer(
     page.add_init_script(WATCH)
     stream = {"Access-Control-Allow-Origin": "*", "Content-Type": "text/event-stream"}
     page.route("**/stream?*", lambda route: route.fulfill(headers=stream, body="retry: 9999\n\n"))
-    page.clock.install()
+    pause_clock(page)
     open_thread()
     for number in range(10):
         expect(page.locator("#commentsvc-1")).to_be_visible()
@@ -134,9 +134,9 @@ def test_a_page_from_the_back_forward_cache_goes_on(
         page.add_init_script(
             "addEventListener('pageshow', ({ persisted }) => { window.isRestored = persisted; });"
         )
-        page.goto(POST)
-        page.locator("comment-thread").scroll_into_view_if_needed()
         with page.expect_request("**/stream?*"):
+            page.goto(POST)
+            page.locator("comment-thread").scroll_into_view_if_needed()
             fill(open_form(page), "Not to be lost.")
         page.goto("/about/")
         answers.comments.append(comment(2, "Two."))
@@ -154,7 +154,7 @@ def test_a_thread_that_is_taken_out_before_it_follows_never_does(
 ) -> None:
     answers.comments = [comment(1, "One.")]
     page.add_init_script(WATCH)
-    page.clock.install()
+    pause_clock(page)
     open_thread()
     expect(page.locator("#commentsvc-1")).to_be_visible()
     page.evaluate("document.querySelector('comment-thread').remove()")
@@ -169,7 +169,7 @@ def test_a_thread_that_is_taken_out_while_it_loads_follows_once_it_is_put_back(
     """A router may leave a page before its comments have come."""
     answers.comments = [comment(1, "One.")]
     page.add_init_script(WATCH)
-    page.clock.install()
+    pause_clock(page)
     page.add_init_script("localStorage['commentsvc:own-comments'] = '{}'")
     held: list[Route] = []
     page.route("**/own_comments.js", lambda route: held.append(route))
@@ -242,7 +242,7 @@ def test_a_thread_that_is_put_back_goes_on(
     page: Page, open_thread: Callable[..., Page], answers: Answers
 ) -> None:
     answers.comments = [comment(1, "One.")]
-    page.clock.install()
+    pause_clock(page)
     open_thread()
     expect(page.locator("#commentsvc-1")).to_be_visible()
     page.evaluate("document.body.append(document.querySelector('comment-thread'))")

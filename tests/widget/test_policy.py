@@ -3,7 +3,17 @@
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.widget import test_elements
-from tests.widget.browser import NOW, POST, SERVICE, Answers, comment, fill, open_form, send
+from tests.widget.browser import (
+    NOW,
+    POST,
+    SERVICE,
+    Answers,
+    comment,
+    fill,
+    open_form,
+    send,
+    wait_in,
+)
 
 POLICY = f"default-src 'self'; script-src {SERVICE}; connect-src {SERVICE}; style-src {SERVICE}"
 LISTEN = """
@@ -69,8 +79,9 @@ def test_four_directives_suffice_in_every_state(context: BrowserContext, answers
     page.get_by_role("button", name="Show more comments").click()
     page.locator("#commentsvc-3").get_by_role("button", name="I disagree").click()
     expect(page.locator("#commentsvc-3 .commentsvc-votes")).to_have_text("2")
-    with page.expect_request("**/api/comments/stream?*"):
-        write(page, answers)
+    write(page, answers)
+    is_followed = "/api/comments/stream"
+    wait_in(page, lambda: any(is_followed in each for _, each in answers.requests), "live updates")
     assert page.evaluate("window.violations") == []
     answers.refuse("GET", 500)
     show(page, "ar", f"<i style='color: red'>An inline style</i>{thread}")

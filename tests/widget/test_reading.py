@@ -6,7 +6,18 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.widget.browser import NOW, POST, RICH, SERVICE, Answers, comment, fill, open_form, send
+from tests.widget.browser import (
+    NOW,
+    POST,
+    RICH,
+    SERVICE,
+    Answers,
+    comment,
+    fill,
+    open_form,
+    pause_clock,
+    send,
+)
 
 OpenThread = Callable[..., Page]
 
@@ -246,7 +257,7 @@ def test_dates_go_on_while_the_page_is_open(open_thread: OpenThread, answers: An
     elsewhere = "https://rosa.example/reply"
     answers.comments = [comment(1, "x", published="2026-11-21T11:58:00Z", permalink=elsewhere)]
     page = open_thread()
-    page.clock.install(time=NOW)
+    pause_clock(page)
     page.reload()
     expect(page.locator("time")).to_have_text("2 minutes ago")
     expect(page.get_by_role("link", name="rosa.example")).to_have_attribute("href", elsewhere)
