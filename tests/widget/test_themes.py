@@ -11,7 +11,16 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 from tests.accessibility import assert_accessible
-from tests.widget.browser import NOW, SERVICE, WIDGET, Answers, comment, fill, open_form, send
+from tests.widget.browser import (
+    SERVICE,
+    WIDGET,
+    Answers,
+    comment,
+    fill,
+    open_form,
+    pause_clock,
+    send,
+)
 
 OpenThread = Callable[..., Page]
 
@@ -431,8 +440,7 @@ def test_text_in_the_accent_can_be_read_on_the_backgrounds_of_known_themes(
 
 def test_a_form_has_the_accent_as_soon_as_it_is_there(page: Page, open_thread: OpenThread) -> None:
     """Nobody sees a button change its colour: the clock stands, so that nothing comes later."""
-    page.clock.install(time=NOW)
-    page.clock.pause_at(NOW.replace("12:00:00", "12:00:01"))
+    pause_clock(page)
     open_thread(more="<style>html { background: #222; color: #eee } a { color: #fa0 }</style>")
     page.evaluate(
         """() => new MutationObserver(() => {
