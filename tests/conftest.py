@@ -1,7 +1,9 @@
 """Fixtures and helpers that tests of several folders share."""
 
 import gc
+import itertools
 import json
+import operator
 import os
 import shutil
 import subprocess
@@ -101,7 +103,8 @@ PATIENCE_MS = 90_000  # for everything in a browser, since it shares a busy mach
 # What makes a database for a unit test, and fixtures of which whoever makes one needs one.
 DATABASES = {f"tests.unit.{name}" for name in ("admin_client", "app_fixture", "database_fixture")}
 FOLDERS = {"folder", "service", "tmp_path", "tmp_path_factory"}
-# `make lowest` uses SQLite alone, but for the tests of these packages and `postgresql_only`.
+# `make lowest` uses SQLite alone, but for the tests of these packages and `postgresql_only`. It
+# leaves out the long tests that are `locked_only`.
 SQLITE_ALONE = os.environ.get("ENGINES") == "sqlite"
 OF_DATABASES = {"db", "cluster"}
 
@@ -134,6 +137,14 @@ def _is_for_both(metafunc: pytest.Metafunc) -> bool:
         helpers = {getattr(one, "__module__", "") for one in vars(metafunc.module).values()}
         return bool(DATABASES & helpers)
     return part == "e2e" or metafunc.definition.get_closest_marker("both_engines") is not None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the lowest versions do not change."""
+    if SQLITE_ALONE:
+        is_same = [item.get_closest_marker("locked_only") is not None for item in items]
+        config.hook.pytest_deselected(items=[*itertools.compress(items, is_same)])
+        items[:] = itertools.compress(items, map(operator.not_, is_same))
 
 
 def pytest_collection_finish() -> None:

@@ -155,6 +155,13 @@ def comment(number: int, message: str, **more: object) -> dict[str, object]:
     }
 
 
+@functools.cache
+def _file(name: str) -> str:
+    """Return a file of the widget as the service sends it."""
+    texts = widget_texts(name)
+    return (lean(name, (WIDGET / name).read_bytes()) if texts is None else texts).decode()
+
+
 ACTS = ("/votes", "/reports", "/reactions")  # on a comment
 
 
@@ -224,10 +231,8 @@ class Answers:
             return
         self.requests.append((request.method, request.url.removeprefix(SERVICE)))
         if parts.path.startswith("/static/"):
-            file = WIDGET / parts.path.removeprefix("/static/")
-            texts = widget_texts(unquote(parts.path).removeprefix("/static/"))
-            text = lean(file.name, file.read_bytes()) if texts is None else texts
-            self._send(route, 200, text.decode(), {"Content-Type": TYPES[file.suffix]})
+            name = unquote(parts.path).removeprefix("/static/")
+            self._send(route, 200, _file(name), {"Content-Type": TYPES[Path(name).suffix]})
         elif refusal := self._refusals.get(request.method):
             if refusal["status"]:
                 self._send(route, **refusal)

@@ -123,6 +123,8 @@ def save(seat: Seat, **changes: str) -> int:
     return seat.send("settings", **fields).status
 
 
+@pytest.mark.sqlite_only("each setting is a row of one table; the other tests change some in both")
+@pytest.mark.locked_only("each setting is a row of the same table")
 def test_every_setting_is_typed_in_and_comes_back_as_it_was_typed(
     service: Served, seat: Seat
 ) -> None:

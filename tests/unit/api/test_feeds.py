@@ -178,6 +178,7 @@ def with_links(urls: Iterable[str]) -> str:
     return "".join(f'<p><a href="{url}" rel="nofollow ugc noopener">a</a></p>\n' for url in urls)
 
 
+@pytest.mark.locked_only("the feeds are made of text")
 def test_feed_readers_find_the_same_in_each_feed_and_links_that_lead_to_the_blog() -> None:
     """feedparser, atoma, and feedsmith, rss-parser and feed-parser from npm."""
     entry = replace(ENTRY, comment=replace(COMMENT, html=with_links(LINKS)))
@@ -260,6 +261,7 @@ def test_a_json_feed_holds_the_same() -> None:
     }
 
 
+@pytest.mark.locked_only("the feeds are made of text")
 @given(st.text(), st.text(), st.text())
 def test_whatever_the_texts_the_documents_are_well_formed(a: str, b: str, c: str) -> None:
     entry = Entry(replace(COMMENT, author=a, html=b, site=c), "blog", "/p/", c)

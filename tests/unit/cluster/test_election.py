@@ -60,6 +60,7 @@ def disconnect_leader(server: Server) -> None:
     )
 
 
+@pytest.mark.locked_only("it is about processes")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_when_the_leader_is_killed_or_frozen_another_takes_over(
     url: str, number: signal.Signals

@@ -294,6 +294,7 @@ ENDLESS = [
 ]
 
 
+@pytest.mark.locked_only("it is about our own patterns")
 @pytest.mark.parametrize(
     "around",
     [

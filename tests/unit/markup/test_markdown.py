@@ -286,6 +286,7 @@ def sanitized_again(html: str, service: str = "") -> str:
     return _cleaner(service).clean(html)
 
 
+@pytest.mark.locked_only("parser and sanitizer have one version")
 @pytest.mark.parametrize("source", [*ATTACKS, *IMAGE_ATTACKS, *LINE_ENDS])
 @pytest.mark.parametrize("service", ["", SERVICE])
 def test_the_sanitizer_has_the_last_word_on_markdown(source: str, service: str) -> None:
@@ -297,6 +298,7 @@ def test_the_sanitizer_has_the_last_word_on_markdown(source: str, service: str) 
 DEAD_LINK = re.compile('<a(?![^>]* href="[^"])').search
 
 
+@pytest.mark.locked_only("parser and sanitizer have one version")
 def test_the_sanitizer_has_the_last_word_on_the_examples_of_commonmark() -> None:
     """As Markdown, and as HTML of an import: both may be nested as no example intends."""
     spec = (node_modules("markdown") / "commonmark-spec/spec.txt").read_text()
@@ -457,6 +459,7 @@ def is_quick(source: str) -> bool:
     return quickest(partial(render, source, math=True, named=PEOPLE), 100)[0] <= 100
 
 
+@pytest.mark.locked_only("parser and sanitizer have one version")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_text_takes_bounded_time_and_space(name: str) -> None:
     assert is_bounded(HOSTILE[name][:SIZE])
@@ -516,6 +519,7 @@ def test_a_text_of_too_many_containers_is_shown_as_typed() -> None:
     assert "<blockquote>" in render("> " * 8 + "a")
 
 
+@pytest.mark.locked_only("parser and sanitizer have one version")
 def test_rendering_gives_its_memory_back() -> None:
     def resident() -> int:
         pages = int(Path("/proc/self/statm").read_text().split()[1])

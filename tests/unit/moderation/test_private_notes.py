@@ -229,6 +229,7 @@ def test_spam_gets_the_same_answer_and_no_mail(tmp_path: Path) -> None:
         assert waiting(service) == []
 
 
+@pytest.mark.locked_only("the others run its queries")
 def test_many_notes_cause_few_mails_and_a_site_keeps_a_bounded_number(service: Served) -> None:
     def work(tx: Transaction, state: str, number: int) -> None:
         for each in range(number):

@@ -66,6 +66,7 @@ def test_each_route_with_pages_is_in_the_tables(visit: Visit) -> None:
     assert routes == {*PAGES, *MODERATION, *WITHOUT}
 
 
+@pytest.mark.locked_only("the other tests show each page")
 def test_the_html_of_each_page_is_valid(visit: Visit, pages: dict[str, str]) -> None:
     """html-validate's recommended rules, but those in config/html/validate.mjs."""
     parts = dict[str, str]()

@@ -221,6 +221,7 @@ ALL = [
 WRONG = ["{}", "1.5", "[[1]]", "-1", "True", "a b c", ""]
 
 
+@pytest.mark.locked_only("it is about our own errors")
 @pytest.mark.parametrize(("section", "key"), ALL)
 def test_a_line_that_an_error_tells_to_write_is_right(
     tmp_path: Path, section: str, key: str

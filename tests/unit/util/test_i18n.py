@@ -128,6 +128,7 @@ def refusals() -> list[Text]:
     return texts
 
 
+@pytest.mark.locked_only("it is about the sources")
 def test_the_template_and_the_translations_are_in_line_with_the_sources() -> None:
     """Run ``make words`` after a change of a text."""
     assert catalogues.POT.read_bytes() == catalogues.written(TEMPLATE)
