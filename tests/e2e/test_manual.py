@@ -1,7 +1,8 @@
 """Every command of README.md and docs/ is run in the order of its page, or listed here.
 
-The pages are run as an ordinary user and, when the tests run as root, as root too. What a page
-only says in words (a password, a text to type, an account that exists) is in BEFORE and TYPED.
+When the tests run as root, the pages are run as an ordinary user with SQLite, whose database is a
+file of that user, and as root with PostgreSQL. What a page only says in words (a password, a text
+to type, an account that exists) is in BEFORE and TYPED.
 """
 
 import gzip
@@ -152,20 +153,16 @@ def script(page: Path) -> str:
     return re.sub(r"(?<= )(DIR|/srv/comments|/var/lib/commentsvc|var/data)\b", "data", text)
 
 
-@pytest.fixture(scope="module", params=["ordinary user", "root"])
-def folder(request: pytest.FixtureRequest, engine: str) -> Iterator[Path]:
-    """Return a folder of that user, with the program `commentsvc` and the files the pages use."""
-    is_root = os.geteuid() == 0
-    if request.param == "root" and not is_root:
-        pytest.skip("only root can be root")
+@pytest.fixture(scope="module")
+def folder(engine: str) -> Iterator[Path]:
+    """Return a folder of the user, with the program `commentsvc` and the files the pages use."""
     with tempfile.TemporaryDirectory() as name:  # other users cannot enter the folders of pytest
         folder = Path(name)
         fill(folder)
-        if engine == "sqlite":  # a copy of the folder has them, too
-            add_comments(folder / "home/data")
         user = os.geteuid()
-        if request.param != "root" and is_root:
-            user = NOBODY
+        if engine == "sqlite":
+            add_comments(folder / "home/data")  # a copy of the folder has them, too
+            user = user or NOBODY
             subprocess.run(["chown", "-R", f"{user}:{user}", folder], check=True)
         words = [sys.executable, str(FORK_SERVER), "serve", str(folder / "socket"), str(user)]
         with subprocess.Popen(words, cwd=folder, env=environment({})) as server:
