@@ -243,6 +243,7 @@ HOSTILE: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sqlite_only("it is about what the provider says")
 @pytest.mark.parametrize("lies", HOSTILE, ids=str)
 def test_what_is_not_right_signs_nobody_in(
     service: Served, provider: LyingProvider, lies: dict[str, Any]

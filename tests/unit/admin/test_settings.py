@@ -205,6 +205,7 @@ def test_what_the_file_sets_is_shown_as_such_and_stays(tmp_path: Path) -> None:
         assert settings.spam.blocked_words == ("pills",)
 
 
+@pytest.mark.sqlite_only("what is refused never reaches the database")
 @pytest.mark.parametrize(
     ("name", "typed"),
     [

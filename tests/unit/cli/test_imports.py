@@ -361,6 +361,7 @@ FOREIGN = {
 }
 
 
+@pytest.mark.sqlite_only("what is refused never reaches the database")
 @pytest.mark.locked_only("the formats have tests of their own")
 @pytest.mark.parametrize("name", formats.NAMES)
 def test_what_has_no_field_of_a_format_is_a_failure(run: Run, tmp_path: Path, name: str) -> None:

@@ -290,6 +290,7 @@ def test_comments_on_many_pages_ask_an_address_five_times_a_day(service: Served)
 EVIL = "You won! Go to evil.example"
 
 
+@pytest.mark.sqlite_only("it is about texts; other tests here have both engines")
 @pytest.mark.parametrize(
     "page",
     [

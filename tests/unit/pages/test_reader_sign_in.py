@@ -618,6 +618,7 @@ STRANGE = [
 ]
 
 
+@pytest.mark.sqlite_only("it is about texts; other tests here have both engines")
 @pytest.mark.parametrize("site", ["", "blog"])
 @pytest.mark.parametrize("page", STRANGE)
 def test_no_line_of_a_stranger_is_mailed_to_who_shall_sign_in(
