@@ -44,7 +44,7 @@ export async function openMenu(button, buttons) {
   });
   // Pressed, what cannot have the focus takes it from nobody; nor does any button in Safari
   addEventListener("pointerdown", function leave({ target }) {
-    if (button.contains(target) || target.closest(".commentsvc-menu")) return;
+    if (button.contains(target) || /** @type {Element} */ (target).closest(".commentsvc-menu")) return;
     removeEventListener("pointerdown", leave);
     if (button.isConnected) closeMenu(button); // or it was drawn again
   });
