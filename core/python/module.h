@@ -39,11 +39,11 @@ static inline PyObject *module_item(PyObject *fast, Py_ssize_t i)
     return PyList_Check(fast) ? PyList_GetItem(fast, i) : PyTuple_GetItem(fast, i);
 }
 
-/* Let `*place` own `value`, and release what it had. */
-static inline void module_replace(PyObject **place, PyObject *value)
+/* Let `*slot` own `value`, and release what it had. */
+static inline void module_replace(PyObject **slot, PyObject *value)
 {
-    PyObject *old = *place;
-    *place = value;
+    PyObject *old = *slot;
+    *slot = value;
     Py_XDECREF(old);
 }
 

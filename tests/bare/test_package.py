@@ -104,7 +104,7 @@ def test_the_packages_have_what_their_own_programs_want(packages: Path) -> None:
     judged = subprocess.run(words, capture_output=True, text=True, check=False)
     assert not re.findall(r"^E: .*", judged.stdout, re.MULTILINE), judged.stdout
     asked = [find_program("rpm"), "-qp", "--requires", "--scripts", "--list", str(rpm)]
-    told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    assert "python3 < 3.15" in told
-    assert "/usr/lib/systemd/system/commentsvc.service\n" in told
-    assert "systemctl enable --quiet --now commentsvc.socket" in told
+    message = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    assert "python3 < 3.15" in message
+    assert "/usr/lib/systemd/system/commentsvc.service\n" in message
+    assert "systemctl enable --quiet --now commentsvc.socket" in message
