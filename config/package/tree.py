@@ -83,10 +83,10 @@ def main(wheel: Path, root: Path) -> None:
         shutil.move(Path(name, PYTHONS[0]), packages)
         for python in PYTHONS[1:]:
             merge(packages, Path(name, python), python)
+    unpack(wheel, home, packages)
     for pattern in UNUSED:
         for path in [*packages.glob(pattern)]:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    unpack(wheel, home, packages)
     for python in PYTHONS:
         (home / f"lib/python{python.rpartition('.')[0]}").symlink_to("python3")
     (home / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\n")
