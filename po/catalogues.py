@@ -19,11 +19,12 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from babel import Locale
 from babel.messages.catalog import Catalog, Message
@@ -352,22 +353,28 @@ def new(tag: str) -> None:
 
 def compile_all(archive: Path, dependencies: Path) -> None:
     """Write the archive that the program reads; `dependencies` lists the files it is made from."""
-    with ZipFile(archive, "w", ZIP_DEFLATED) as output:
-        output.writestr("moderators.json", json.dumps(sorted(WITH_MODERATION)))
+    with ZipFile(archive, "w") as output:
+
+        def put(name: str, content: str | bytes) -> None:
+            """Add a file. No file says when it was made, so that two builds are the same."""
+            output.writestr(ZipInfo(name), content, ZIP_DEFLATED)
+
+        put("moderators.json", json.dumps(sorted(WITH_MODERATION)))
         every = catalogs()
         for tag, catalog in every.items():
+            catalog.creation_date = datetime.fromtimestamp(0, UTC)
             buffer = BytesIO()
             write_mo(buffer, catalog)
-            output.writestr(f"{tag}.mo", buffer.getvalue())
+            put(f"{tag}.mo", buffer.getvalue())
             texts = json.dumps(
                 widget_words(tag, catalog), ensure_ascii=False, separators=(",", ":")
             )
-            output.writestr(f"{tag}.json", texts)
+            put(f"{tag}.json", texts)
             for part in PARTS:
                 is_english = part == "moderation" and tag not in WITH_MODERATION
                 found = part_words(tag, every[ENGLISH] if is_english else catalog, part)
                 texts = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-                output.writestr(f"{tag}.{part}.json", texts)
+                put(f"{tag}.{part}.json", texts)
     # The folder is listed too, so that a new file in it causes a rebuild.
     sources = " ".join(str(path).replace(" ", "\\ ") for path in (FOLDER, POT, *paths().values()))
     dependencies.write_text(f"{archive}: {sources}\n", "utf-8")

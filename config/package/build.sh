@@ -45,6 +45,9 @@ cat >"$work/changelog.yaml" <<END
     - note: see /usr/share/doc/commentsvc/CHANGELOG.md.gz
 END
 gzip --no-name --best --stdout CHANGELOG.md >"$work/CHANGELOG.md.gz"
+cp config/package/copyright config/package/deb/overrides "$work"
+# Each file gets the moment of the release, so that two builds are the same.
+find "$work" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 for packager in deb rpm; do
     sed -e "s|@work@|$work|" -e "s|@kind@|$packager|" config/package/nfpm.yaml >"$work/nfpm.yaml"
     nfpm package --config "$work/nfpm.yaml" --packager "$packager" --target "$folder"

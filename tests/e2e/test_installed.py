@@ -122,6 +122,10 @@ def test_a_release_has_its_version_everywhere_and_says_how_it_is_published(
     assert names >= {"commentsvc-1.0.0.tar.gz", "commentsvc-1.0.0.tgz", "SHA256SUMS"}
     [wheel] = folder.glob("*.whl")
     assert wheel.name.startswith("commentsvc-1.0.0-")
+    with zipfile.ZipFile(wheel) as packed, packed.open("commentsvc/locale/catalogues.zip") as file:
+        catalogues = zipfile.ZipFile(file)
+        assert len({one.date_time for one in catalogues.infolist()}) == 1
+        assert b"POT-Creation-Date: 1970-01-01" in catalogues.read("de.mo"), "not that of a build"
     subprocess.run(["sha256sum", "--strict", "--quiet", "-c", "SHA256SUMS"], cwd=folder, check=True)
     listed = {line.split()[1] for line in (folder / "SHA256SUMS").read_text().splitlines()}
     assert listed == names - {"SHA256SUMS"}
