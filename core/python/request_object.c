@@ -14,7 +14,7 @@ typedef struct {
 
 PyObject *request_object(ServerObject *server, struct request *request)
 {
-    struct module_state *state = PyType_GetModuleState(Py_TYPE(server));
+    struct module_state *state = PyType_GetModuleState(Py_TYPE((PyObject *)server));
     PyTypeObject *type = state->request_type;
     RequestObject *self = (RequestObject *)PyType_GenericAlloc(type, 0);
     if (!self)
@@ -364,7 +364,7 @@ static void Request_dealloc(PyObject *object)
     else if (self->request)
         answer_unanswered(self);
     request_free(self->request);
-    Py_XDECREF(self->server);
+    Py_XDECREF((PyObject *)self->server);
     PyObject_Free(object);
     Py_DECREF(type);
 }

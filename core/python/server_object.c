@@ -5,6 +5,7 @@
 #include "http/scan.h"
 #include "server/stats.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 static int64_t milliseconds(double seconds)
@@ -537,12 +538,14 @@ enum { TRACE_TAKEN = LIMIT_WORKERS * TRACE_LINE };
 static PyObject *Server_take_trace(PyObject *object, PyObject *Py_UNUSED(ignored))
 {
     struct server *server = server_of(object);
-    PyObject *text = server ? PyBytes_FromStringAndSize(NULL, TRACE_TAKEN) : NULL;
+    char *text = server ? PyMem_Malloc(TRACE_TAKEN) : NULL;
     if (!text)
-        return NULL;
+        return server ? PyErr_NoMemory() : NULL;
     /* With the GIL held, so that there is one reader. */
-    size_t size = server_read_trace(server, PyBytes_AsString(text), TRACE_TAKEN);
-    return _PyBytes_Resize(&text, (Py_ssize_t)size) < 0 ? NULL : text;
+    size_t size = server_read_trace(server, text, TRACE_TAKEN);
+    PyObject *bytes = PyBytes_FromStringAndSize(text, (Py_ssize_t)size);
+    PyMem_Free(text);
+    return bytes;
 }
 
 static PyMethodDef Server_methods[] = {

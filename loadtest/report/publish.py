@@ -37,7 +37,7 @@ def with_table(text: str, columns: Mapping[str, str], summaries: Sequence[Summar
 
     Raise ValueError if it has no table with these heads.
     """
-    head = f"| | {' | '.join(columns.values())} |\n"
+    head = f"| page | {' | '.join(columns.values())} |\n"
     rows = [f"| {one.text} | {' | '.join(cells(one.medians, columns))} |\n" for one in summaries]
     table = head + "| --- |" + " ---: |" * len(columns) + "\n" + "".join(rows)
     changed, found = re.subn(re.escape(head) + r"(?:\|.*\n)+", lambda _: table, text)

@@ -23,6 +23,7 @@ from commentsvc.db.postgresql import upgrade as postgresql_upgrade
 from commentsvc.settings import everyday
 from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import MailSettings, ServerSettings, Settings, Site
+from tests.e2e.program import wait_for
 from tests.postgresql_server import Server
 
 KEYS = (b"k" * edit_tokens.KEY_LENGTH,)
@@ -147,6 +148,17 @@ def test_an_everyday_setting_that_only_one_has_in_its_file_is_refused_and_named(
             pass
 
 
+def holders(url: str) -> int:
+    """Return how many connections hold locks of instances."""
+    with psycopg.connect(url) as connection:
+        row = connection.execute(
+            "SELECT count(DISTINCT pid) FROM pg_locks JOIN pg_database ON oid = database"
+            " WHERE locktype = 'advisory' AND datname = current_database()"
+        ).fetchone()
+    assert row
+    return int(row[0])
+
+
 def test_a_setting_that_only_one_has_is_named_before_its_section(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +171,7 @@ def test_a_setting_that_only_one_has_is_named_before_its_section(
             other = {**plain, section: plain[section] ^ 1, name: plain[name] ^ 1}
             with pytest.raises(Disagreement, match=f"only one of them has {re.escape(name)}"):
                 Election(url, other).__enter__()
+            wait_for(lambda: holders(url) == 1, "the locks of what was refused to go")
 
 
 def test_locks_of_a_stranger_refuse_nobody_and_are_named(

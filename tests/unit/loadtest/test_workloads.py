@@ -260,7 +260,7 @@ def test_a_page_view_is_written_into_its_table() -> None:
     document = publish.PAGE.read_text()
     shown = publish.with_table(document, page_view.HEADS, result.summaries)
     assert f"| commentsvc |{' 2,000 |' * 7}\n| plain HTML | 500 |{' – |' * 6}\n" in shown
-    assert shown.partition("| | visible")[0] == document.partition("| | visible")[0]
+    assert shown.partition("| page | visible")[0] == document.partition("| page | visible")[0]
     assert publish.with_table(shown, page_view.HEADS, result.summaries) == shown
     with pytest.raises(ValueError, match="no table has the head"):
         publish.with_table("", page_view.HEADS, result.summaries)
