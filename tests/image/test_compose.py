@@ -111,7 +111,11 @@ def test_the_manuals_lines_start_back_up_restore_upgrade_and_remove(
         ask("POST", "/api/comments", json.dumps({"url": "/post/", "author": "A", "message": words}))
 
     compose(start)
-    wait_for(is_up, "the service to answer")
+    try:
+        wait_for(is_up, "the service to answer")
+    except AssertionError:  # the containers tell why
+        print(compose(f"{PLAN} ps -a"), compose(f"{PLAN} logs"))
+        raise
     submit("Of old")
     compose(approve)
     compose(backup)
