@@ -9,6 +9,18 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+/* From 3.13 on, Python.h names functions for `#` formats that 3.11 and 3.12 have only by these names
+ * with sizes of type Py_ssize_t; later versions still have them (PEP 384: the stable ABI). */
+#if PY_VERSION_HEX >= 0x030d0000
+PyAPI_FUNC(int) _PyArg_ParseTuple_SizeT(PyObject *, const char *, ...);
+PyAPI_FUNC(int)
+    _PyArg_ParseTupleAndKeywords_SizeT(PyObject *, PyObject *, const char *, char **, ...);
+PyAPI_FUNC(PyObject *) _Py_BuildValue_SizeT(const char *, ...);
+#define PyArg_ParseTuple _PyArg_ParseTuple_SizeT
+#define PyArg_ParseTupleAndKeywords _PyArg_ParseTupleAndKeywords_SizeT
+#define Py_BuildValue _Py_BuildValue_SizeT
+#endif
+
 #include "server/server.h"
 
 #include <stdbool.h>

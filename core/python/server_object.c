@@ -227,7 +227,8 @@ static int *read_descriptors(PyObject *numbers, uint32_t *count)
     if (!descriptors)
         PyErr_NoMemory();
     for (Py_ssize_t i = 0; descriptors && i < size; i++) {
-        descriptors[i] = PyObject_AsFileDescriptor(module_item(fast, i));
+        PyObject *item = module_item(fast, i); /* NULL once fileno() made the list shorter */
+        descriptors[i] = item ? PyObject_AsFileDescriptor(item) : -1;
         if (descriptors[i] < 0) {
             PyMem_Free(descriptors);
             descriptors = NULL;
@@ -252,9 +253,9 @@ static struct handed_over *read_connections(PyObject *pairs, uint32_t *count)
     for (Py_ssize_t i = 0; handed_over && i < size; i++) {
         const char *note;
         PyObject *pair = module_item(fast, i);
-        if (!PyTuple_Check(pair)) {
+        if (pair && !PyTuple_Check(pair)) {
             PyErr_SetString(PyExc_TypeError, "connections must be pairs of int and str");
-        } else if (PyArg_ParseTuple(pair, "is:connection", &handed_over[i].fd, &note)) {
+        } else if (pair && PyArg_ParseTuple(pair, "is:connection", &handed_over[i].fd, &note)) {
             /* One that is too long is invalid, and stays so when it is cut. */
             snprintf(handed_over[i].note, sizeof handed_over[i].note, "%s", note);
             continue;

@@ -177,7 +177,8 @@ def test_nothing_is_lost_while_the_server_is_away(
         await until(lambda: "will be tried again" in caplog.text, "the failure to be told")
         await asyncio.to_thread(server.start)
         await asyncio.to_thread(deliver, server, "second", 12)
-        await until(lambda: len(taken) == 2, "the mail of the meantime")
+        # The first one comes again if the server was gone before it was marked as seen.
+        await until(lambda: any(b"second" in mail for mail in taken), "the mail of the meantime")
 
     fetching(story)
     assert caplog.text.count("will be tried again") == 1
