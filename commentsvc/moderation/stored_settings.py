@@ -17,7 +17,7 @@ from commentsvc.db.connection import Snapshot, Transaction
 from commentsvc.db.schema.moderation import SettingChangeTable as Table
 from commentsvc.model import EVERY_TAG, SETTINGS_TAG
 from commentsvc.settings import everyday, needs
-from commentsvc.settings.everyday import SETTINGS, Applied, Key, SettingRefused
+from commentsvc.settings.everyday import ORIGINS, SETTINGS, Applied, Key, SettingRefused
 from commentsvc.settings.loader import LoadedSettings
 from commentsvc.settings.schema import Settings
 from commentsvc.util.i18n import Text
@@ -100,7 +100,7 @@ def store(tx: Transaction, loaded: LoadedSettings, change: Change) -> Settings:
     applied = everyday.apply(loaded, values(tx))
     before = applied.settings
     for key, new in change.wanted.items():
-        if key[1] != everyday.ORIGINS and key not in {*everyday.keys(before)}:
+        if key[1] != ORIGINS and key not in {*everyday.keys(before)}:
             raise SettingRefused(_("There is no site %(site)s any more.", site=key[0]))
         last = newest.get(key)
         was = last.new if last else None
@@ -157,9 +157,11 @@ def _refuse_contradictions(change: Change, before: Applied, found: Applied) -> N
     So does what puts another setting out of force, other than those of a site that is removed, and
     what closes a site to everybody that was open `before`.
     """
-    sites = {"", *(site.name for site in found.settings.sites)}
+    removed = {
+        site for (site, name), value in change.wanted.items() if name == ORIGINS and not value
+    }
     for key, reason in found.left_out.items():
-        if key in change.wanted or (key not in before.left_out and key[0] in sites):
+        if key in change.wanted or (key not in before.left_out and key[0] not in removed):
             raise SettingRefused(reason)
     for site in {*needs.closed(found.settings)} - {*needs.closed(before.settings)}:
         raise SettingRefused(

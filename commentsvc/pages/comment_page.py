@@ -47,7 +47,11 @@ class CommentPermalink:
         410 if it is no longer public. Cached.
         """
         entry = await self._database.read_for_public(queries.find, request.number())
-        if entry is None or entry.comment.published_at is None:
+        if (
+            entry is None
+            or entry.comment.published_at is None
+            or entry.site not in self._sites.options  # the site was removed
+        ):
             raise UnknownComment([request.number()])
         language = find_language(self._sites.options[entry.site].language)
         blogs, page = self._sites.blogs(entry.site), self._sites.address(entry.site, entry.url)

@@ -80,7 +80,7 @@ from commentsvc.model import AGING, EVERY_TAG, SETTINGS_TAG, site_tag, thread_ta
 from commentsvc.moderation.private_notes import KEY_BYTES
 from commentsvc.readers import accounts, follows
 from commentsvc.readers.accounts import SignedReader
-from commentsvc.settings.everyday import SETTINGS, SIGN_IN, SettingRefused
+from commentsvc.settings.everyday import ORIGINS, SETTINGS, SIGN_IN, SettingRefused
 from commentsvc.spam.protected_names import name_skeletons
 from commentsvc.util import timestamps
 from commentsvc.util.digest import digest
@@ -338,10 +338,10 @@ def _add_saved_reply(tx: Transaction, record: SavedReplyRecord, import_id: int) 
 def _add_setting(tx: Transaction, record: SettingRecord, site: str, import_id: int) -> None:
     """Add a setting that can be changed in the browser, unless it was changed there already.
 
-    Who may write is left to the settings of this service: see `everyday.apply`.
+    Who may write, and from which pages, is left to the settings here: see `everyday.apply`.
     """
     setting = SETTINGS.get(record.key)
-    if setting is None or setting.is_of_site != bool(site) or record.key == SIGN_IN:
+    if setting is None or setting.is_of_site != bool(site) or record.key in (ORIGINS, SIGN_IN):
         return
     if site and not tx.first(SiteTable.select(SiteTable.id).where(SiteTable.name == site)):
         return

@@ -88,6 +88,25 @@ def test_a_removed_site_keeps_its_comments(service: Served, seat: Seat) -> None:
     assert "Hello there" in service.get(f"/api/comments?url={OTHER}/a/").body.decode()
 
 
+def test_a_comment_of_a_removed_site_has_no_page(service: Served, seat: Seat) -> None:
+    send(seat, "add")
+    assert write(service, OTHER, f"{OTHER}/a/").status == 201
+    assert service.get("/comment/1").status == 200
+    send(seat, "remove")
+    names(service)
+    assert service.get("/comment/1").status == 404
+
+
+@pytest.mark.parametrize("name", ["aaa", "zzz"])
+def test_no_site_takes_the_addresses_of_another(service: Served, seat: Seat, name: str) -> None:
+    """Sites are made in the order of their names, so that the first one would have them."""
+    send(seat, "add")
+    assert send(seat, "add", name, OTHER).status == 409
+    assert send(seat, "add", name, f"{OTHER}:8443").status == 303
+    assert send(seat, "change", name, OTHER).status == 409
+    assert {*names(service)} == {"blog", "notes", "other", name}
+
+
 def test_adding_and_removing_are_undone_on_the_page_of_settings(
     service: Served, seat: Seat
 ) -> None:
@@ -173,13 +192,14 @@ def test_a_moderator_may_look_and_not_change(service: Served, seat: Seat) -> Non
     assert names(service) == ["blog", "notes"]
 
 
+@pytest.mark.parametrize("name", ["aaa", "third"])
 def test_there_is_a_bound_on_sites(
-    service: Served, seat: Seat, monkeypatch: pytest.MonkeyPatch
+    service: Served, seat: Seat, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(everyday, "MOST_SITES", 3)
     assert MOST_SITES > 3
     assert send(seat, "add").status == 303
-    answer = send(seat, "add", "third", "https://third.example")
+    answer = send(seat, "add", name, "https://third.example")
     assert answer.status == 409
     assert "There can be 3 sites at most." in text(answer)
 

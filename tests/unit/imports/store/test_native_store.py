@@ -293,6 +293,7 @@ def test_settings_are_imported_unless_they_are_changed_here_or_impossible(tmp_pa
         b'"key":"spam.spam_score","value":7',
         b'"key":"mail.host","value":"evil.example"',
         b'"key":"site.sign_in","value":["mail","required"],"site":"blog"',
+        b'"key":"site.origins","value":["https://evil.example"],"site":"other"',
         b'"key":"site.close_days","value":-1,"site":"blog"',
         b'"key":"site.close_days","value":9',
         b'"key":"site.close_days","value":9,"site":"other"',
