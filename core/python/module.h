@@ -9,8 +9,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-/* From 3.13 on, Python.h names functions for `#` formats that 3.11 and 3.12 have only by these names
- * with sizes of type Py_ssize_t; later versions still have them (PEP 384: the stable ABI). */
+/* Headers from 3.13 on have other names, by which 3.11 and 3.12 refuse "#" formats (PEP 384). */
 #if PY_VERSION_HEX >= 0x030d0000
 PyAPI_FUNC(int) _PyArg_ParseTuple_SizeT(PyObject *, const char *, ...);
 PyAPI_FUNC(int)
