@@ -56,21 +56,27 @@ static void a_request_that_was_sent_before_the_stop_is_answered(void)
     join();
 }
 
-/* A busy client has a request under way when the stop begins. */
+/* A busy client has a request under way when the stop begins. One that a busy machine holds up counts
+ * as quiet, and tells nothing. */
 static void a_stop_answers_the_next_request_of_a_client_at_work(void)
 {
-    begin(10, 10);
-    int client = dial(&endpoint);
-    put(client, GET("/warm"));
-    worker_send(&worker, make_reply(next_request(), "warm", "t"));
-    hear(client, "warm");
-    worker_stop(&worker, now() + 60000, false);
-    AWAIT(refuses(&endpoint));
-    put(client, GET("/warm"));
-    struct slice text = hear(client, NULL);
-    CHECK(has(text, "warm") && has(text, "Connection: close\r\n"));
-    close(client);
-    join();
+    bool is_quiet = true;
+    while (is_quiet) {
+        begin(10, 10);
+        int client = dial(&endpoint);
+        put(client, GET("/warm"));
+        worker_send(&worker, make_reply(next_request(), "warm", "t"));
+        hear(client, "warm");
+        int64_t began = now();
+        worker_stop(&worker, now() + 60000, false);
+        AWAIT(refuses(&endpoint));
+        put(client, GET("/warm"));
+        is_quiet = now() - began > LIMIT_QUIET_MS / 2;
+        struct slice text = hear(client, NULL);
+        CHECK(is_quiet || (has(text, "warm") && has(text, "Connection: close\r\n")));
+        close(client);
+        join();
+    }
 }
 
 /* Idle clients, and those whose PROXY header has not arrived yet. */
