@@ -56,8 +56,8 @@ static void a_request_that_was_sent_before_the_stop_is_answered(void)
     join();
 }
 
-/* A busy client has a request under way when the stop begins. One that a busy machine holds up counts
- * as quiet, and tells nothing. */
+/* A busy client has a request under way when the stop begins. One that a busy machine holds up
+ * counts as quiet, and tells nothing. */
 static void a_stop_answers_the_next_request_of_a_client_at_work(void)
 {
     bool is_quiet = true;
