@@ -4,8 +4,9 @@
 #
 #   sh config/dist.sh [FOLDER]     writes into dist/, or FOLDER, which is emptied first
 #
-# The wheel is for all versions of Python, since the core uses the stable ABI. It is named for the
-# oldest glibc that it runs with (manylinux), if auditwheel can determine that.
+# The wheel is for the version of Python that builds it and all later ones, since the core uses the
+# stable ABI. It is named for the oldest glibc that it runs with (manylinux), if auditwheel can
+# determine that.
 set -eu
 cd "$(dirname "$0")/.."
 sh config/bootstrap.sh dist
