@@ -203,7 +203,7 @@ class SettingsPage:
             query=query,
             site=site,
             sites=self._sites,
-            seen=max((change.id for change in current), default=0),
+            seen=stored_settings.newest_id(current),
             statements=[
                 each
                 for each in (*self._statements(newest), *self._left_out(newest))

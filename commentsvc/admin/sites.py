@@ -137,7 +137,7 @@ class SitesPage:
             saved=_("Saved.") if context.first("saved") else "",
             sites=sites,
             removed=next((each for each in sites if each.name == removed and each.may_go), None),
-            seen=max((change.id for change in current), default=0),
+            seen=stored_settings.newest_id(current),
             new=(name, origins) if do == "add" else ("", ""),
             example=EXAMPLE,
             name_length=NAME_LENGTH,

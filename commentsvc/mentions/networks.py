@@ -38,22 +38,14 @@ _AT: Final = re.compile(r"at://([\w.:%-]+)/app\.bsky\.feed\.post/([\w.~-]+)").fu
 # Labels of Bluesky with which a post is not for the public, or for adults alone; and those of its
 # moderation service, whose posts its own site folds or covers:
 # https://docs.bsky.app/docs/advanced-guides/moderation.
-HIDING: Final = (
-    frozenset(
-        (
-            "!hide",
-            "!warn",
-            "!takedown",
-            "!no-unauthenticated",
-            "porn",
-            "sexual",
-            "sexual-figurative",
-        )
-    )
-    | frozenset(("nudity", "graphic-media", "gore", "corpse", "self-harm", "sensitive"))
-    | frozenset(("spam", "scam", "impersonation", "inauthentic", "engagement-farming", "security"))
-    | frozenset(("unsafe-link", "illicit", "threat", "extremist", "intolerant", "rude"))
-    | frozenset(("misleading", "misinformation", "rumor"))
+HIDING: Final = frozenset(
+    [
+        *("!hide", "!warn", "!takedown", "!no-unauthenticated", "porn", "sexual", "nudity", "gore"),
+        *("sexual-figurative", "graphic-media", "corpse", "self-harm", "sensitive", "spam", "scam"),
+        *("impersonation", "inauthentic", "engagement-farming", "security", "unsafe-link"),
+        *("illicit", "threat", "extremist", "intolerant", "rude", "misleading", "misinformation"),
+        "rumor",
+    ]
 )
 # Who may read an object (ActivityPub, section 5.6), and what actors ask on Misskey:
 # https://misskey-hub.net/ns.

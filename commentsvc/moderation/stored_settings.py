@@ -61,6 +61,11 @@ def current(snapshot: Snapshot) -> list[SettingChange]:
     return [SettingChange(*row) for row in snapshot.query(found)]
 
 
+def newest_id(changes: Sequence[SettingChange]) -> int:
+    """Return the id of the newest of these changes, 0 without any: see `Change.seen`."""
+    return max((each.id for each in changes), default=0)
+
+
 def values(snapshot: Snapshot) -> dict[Key, object]:
     """Return the stored values, as JSON has them, oldest change first."""
     return decoded(current(snapshot))
@@ -99,8 +104,9 @@ def store(tx: Transaction, loaded: LoadedSettings, change: Change) -> Settings:
     newest = {each.of: each for each in current(tx)}
     applied = everyday.apply(loaded, values(tx))
     before = applied.settings
+    known = {*everyday.keys(before)}
     for key, new in change.wanted.items():
-        if key[1] != ORIGINS and key not in {*everyday.keys(before)}:
+        if key[1] != ORIGINS and key not in known:
             raise SettingRefused(_("There is no site %(site)s any more.", site=key[0]))
         last = newest.get(key)
         was = last.new if last else None

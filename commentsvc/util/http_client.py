@@ -201,7 +201,7 @@ class _Client:
 
 
 class SettingsClient(_Client):
-    """Sends requests to addresses that the operator wrote into the settings."""
+    """Sends requests to addresses in the settings, of the operator or an owner."""
 
     ADVICE = "add its network to hooks.allowed_networks"
 

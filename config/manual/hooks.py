@@ -68,11 +68,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
         return f"[{link['text']}]({found})" if link["text"] else found
 
     parts = FENCE.split(markdown)
-    for place in range(0, len(parts), 2):  # the others are code
-        text = PICTURE.sub(BOTH_PICTURES, LINKS.sub(for_site, parts[place]))
+    for number in range(0, len(parts), 2):  # the others are code
+        text = PICTURE.sub(BOTH_PICTURES, LINKS.sub(for_site, parts[number]))
         for pattern, written in DIALECT:
             text = pattern.sub(written, text)
-        parts[place] = text
+        parts[number] = text
     return "".join(parts)
 
 

@@ -44,7 +44,7 @@ typedef struct {
 /* Read `tag`, a str, as its index in the table of purges; false with an exception. */
 bool module_read_tag(PyObject *tag, uint32_t *slot);
 
-/* An item of what PySequence_Fast returned; borrowed. `i` is less than its size. */
+/* Item `i` of what PySequence_Fast returned; borrowed. NULL with an exception if there is none. */
 static inline PyObject *module_item(PyObject *fast, Py_ssize_t i)
 {
     return PyList_Check(fast) ? PyList_GetItem(fast, i) : PyTuple_GetItem(fast, i);

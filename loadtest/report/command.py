@@ -44,6 +44,20 @@ def options(seconds: int, default: int = 3) -> Callable[[Command], Command]:
     return lambda command: short(rounds(default)(of_each(command)))
 
 
+def head_and_bound(bound: float) -> Callable[[Command], Command]:
+    """Add --head and --bound to a command that compares two versions, with this bound."""
+    head = click.option(
+        "--head", default="", help="As --base; without it, the files as they are now."
+    )
+    of_ratio = click.option(
+        "--bound",
+        default=bound,
+        show_default=True,
+        help="Exit with 1 if a ratio of head to base is above.",
+    )
+    return lambda command: head(of_ratio(command))
+
+
 def extent_of(short: bool, rounds: int, seconds: float, tries: int = TRIES) -> Extent:
     """Return how much is measured; a short run only shows that everything works."""
     return Extent(1, SHORT, 1) if short else Extent(rounds, seconds, tries)

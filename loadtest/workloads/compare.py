@@ -33,7 +33,7 @@ from loadtest.harness.result import Result, Verdict
 from loadtest.harness.rounds import play, quiet
 from loadtest.harness.scenario import SCENARIOS, Goal, Scenario, named
 from loadtest.harness.service import ENVIRONMENT, Service, ServiceError, Visitor
-from loadtest.report.command import extent_of, finish, options
+from loadtest.report.command import extent_of, finish, head_and_bound, options
 from loadtest.report.table import align, number, show
 
 DEFAULT: Final = ("count", "count-pipelined", "count-miss", "submit")
@@ -191,13 +191,7 @@ def table(result: Result) -> str:
     "names", metavar="[SCENARIO]...", nargs=-1, type=click.Choice([one.name for one in SCENARIOS])
 )
 @click.option("--base", required=True, help="A git revision, or the path of a program commentsvc.")
-@click.option("--head", default="", help="The same; without it, the files as they are now.")
-@click.option(
-    "--bound",
-    default=BOUND,
-    show_default=True,
-    help="Exit with 1 if a median ratio of head to base is above.",
-)
+@head_and_bound(BOUND)
 @options(5, 5)
 def main(
     names: tuple[str, ...],

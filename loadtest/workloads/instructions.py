@@ -33,7 +33,7 @@ from loadtest.harness.result import Result, Verdict
 from loadtest.harness.rounds import Extent
 from loadtest.harness.scenario import DEPTH, Goal
 from loadtest.harness.service import PATIENCE, Service, ServiceError, Visitor
-from loadtest.report.command import finish, short
+from loadtest.report.command import finish, head_and_bound, short
 from loadtest.report.table import align
 
 # What costs are compared with, until a release has a tag. Set a newer one with each release, and
@@ -243,13 +243,7 @@ def table(result: Result) -> str:
 
 @click.command
 @click.option("--base", default=REFERENCE, show_default=True, help="A git revision.")
-@click.option("--head", default="", help="The same; without it, the files as they are now.")
-@click.option(
-    "--bound",
-    default=BOUND,
-    show_default=True,
-    help="Exit with 1 if a ratio of head to base is above.",
-)
+@head_and_bound(BOUND)
 @short
 def main(base: str, head: str, bound: float, short: bool) -> None:
     """Two commits: the instructions of hits, misses and submissions, by callgrind.

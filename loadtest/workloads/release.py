@@ -41,8 +41,8 @@ PAGE: Final = BUILD / "release.md"
 @short
 def main(short: bool) -> None:
     """All comparisons with others in less than half an hour, on one page."""
-    about = {**machine.commit(), "machine": machine.describe()}
-    page = ["# Measured for this release", f"{machine.now()}: {about}"]
+    about = {"date": machine.now(), **machine.commit(), **machine.describe()}
+    page = ["# Measured for this release", "\n".join(f"- {key}: {about[key]}" for key in about)]
     failed = []
     for part in PARTS:
         words = [*part.words, *(["--short"] if short else [])]

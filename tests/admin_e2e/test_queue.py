@@ -339,7 +339,6 @@ def test_decisions_load_no_page_and_twenty_keys_decide_on_as_many_comments(
     assert moderation.evaluate("window.same")
 
 
-@pytest.mark.sqlite_only("it is about the script")
 @pytest.mark.sqlite_only("it is about clicks")
 def test_no_click_is_lost_when_the_comment_that_had_the_focus_becomes_lower(
     moderation: Page, service: Service
@@ -355,6 +354,7 @@ def test_no_click_is_lost_when_the_comment_that_had_the_focus_becomes_lower(
         expect(cards).to_have_count(left)
 
 
+@pytest.mark.sqlite_only("it is about the script")
 def test_a_decision_without_a_network_says_so_and_can_be_repeated(
     moderation: Page, comments: list[str]
 ) -> None:

@@ -107,7 +107,7 @@ class SettingsApi:
             )
             for key in everyday.keys(self._settings)
         ]
-        seen = max((each.id for each in current), default=0)
+        seen = stored_settings.newest_id(current)
         return EverydaySettings(data, [_listed(each) for each in history], seen)
 
     @endpoint("POST", "/settings/changes", Permission.ADMINISTER, errors=(409,))
